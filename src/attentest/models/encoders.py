@@ -1,0 +1,103 @@
+"""Encoders: embedded tokens to hidden states, one a token; padding never reaches a real token's state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attentest.models.parts import Part, choose
+from attentest.models.transformer import TransformerEncoder
+
+Embedded = Float[Tensor, "batch tokens dimension"]
+Mask = Bool[Tensor, "batch tokens"]
+Hidden = Float[Tensor, "batch tokens hidden"]
+
+
+class BiLSTM(nn.Module):
+    """One layer in both directions; each text is turned round within its own length for the second.
+
+    Plain padded calls let torch use its fused kernels, which a packed sequence does not: on a CPU this is
+    several times faster, and forward states cannot see the padding behind them.
+    """
+
+    def __init__(self, dimension: int, hidden: int) -> None:
+        super().__init__()
+        self.forwards = nn.LSTM(dimension, hidden, batch_first=True)
+        self.backwards = nn.LSTM(dimension, hidden, batch_first=True)
+        self.size = 2 * hidden
+
+    def forward(self, embedded: Embedded, mask: Mask) -> Hidden:
+        turned = _turned_places(mask)
+        ahead = self.forwards(embedded)[0]
+        back = _take(self.backwards(_take(embedded, turned))[0], turned)
+        return torch.cat((ahead, back), -1)
+
+
+def _turned_places(mask: Mask) -> Int[Tensor, "batch tokens"]:
+    """For each place the place it takes when the text is reversed; padding stays where it is."""
+    step = torch.arange(mask.shape[1], device=mask.device)
+    return torch.where(mask, mask.sum(1, keepdim=True) - 1 - step, step)
+
+
+def _take(states: Hidden, places: Int[Tensor, "batch tokens"]) -> Hidden:
+    batch = torch.arange(len(states), device=states.device)[:, None]
+    return states[batch, places]
+
+
+class CNN(nn.Module):
+    """Convolutions of several odd widths side by side, then ReLU."""
+
+    def __init__(self, dimension: int, widths: Sequence[int], filters: int) -> None:
+        super().__init__()
+        self.convolutions = nn.ModuleList(nn.Conv1d(dimension, filters, width, padding=width // 2) for width in widths)
+        self.size = filters * len(widths)
+
+    def forward(self, embedded: Embedded, mask: Mask) -> Hidden:
+        channels = (embedded * mask.unsqueeze(-1)).transpose(1, 2)
+        return torch.cat([c(channels) for c in self.convolutions], 1).relu().transpose(1, 2)
+
+
+class Average(nn.Module):
+    """An affine map and tanh on each embedding alone (JW's average, WP's MLP)."""
+
+    def __init__(self, dimension: int, hidden: int) -> None:
+        super().__init__()
+        self.affine = nn.Linear(dimension, hidden)
+        self.size = hidden
+
+    def forward(self, embedded: Embedded, mask: Mask) -> Hidden:
+        return self.affine(embedded).tanh()
+
+
+class MLP(nn.Module):
+    """One hidden layer with ReLU on each embedding alone (WE)."""
+
+    def __init__(self, dimension: int, hidden: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(dimension, hidden), nn.ReLU(), nn.Linear(hidden, hidden))
+        self.size = hidden
+
+    def forward(self, embedded: Embedded, mask: Mask) -> Hidden:
+        return self.layers(embedded)
+
+
+ENCODERS = {
+    "bilstm": Part("LSTM in both directions, 128 each (all five papers)", lambda d, h, _: BiLSTM(d, h)),
+    "cnn": Part("convolutions of width 1, 3, 5, 7 (JW)", lambda d, h, _: CNN(d, (1, 3, 5, 7), max(1, h // 4))),
+    "cnn-wide": Part("convolutions of width 1, 3, 5, 7, 15 (WE)", lambda d, h, _: CNN(d, (1, 3, 5, 7, 15), h)),
+    "mlp": Part("one ReLU layer on each token, no context (WE)", lambda d, h, _: MLP(d, h)),
+    "average": Part("affine and tanh on each token, no context (JW, WP)", lambda d, h, _: Average(d, h)),
+    "transformer": Part(
+        "2 self-attention layers, 1 head; --self-projection for sparse ones (ME)",
+        lambda d, h, projection: TransformerEncoder(d, h, projection),
+    ),
+}
+
+
+def make_encoder(name: str, dimension: int, hidden: int, self_projection: str) -> nn.Module:
+    part, _ = choose("encoder", name, ENCODERS)
+    module: nn.Module = part.make(dimension, hidden, self_projection)
+    return module

@@ -1,0 +1,119 @@
+"""Projections: scores to weights on the simplex of the real tokens.
+
+Every function takes scores (…, tokens) and a mask of the same shape, and gives weights that are ≥ 0, sum to 1
+over real tokens and are exactly 0 elsewhere.
+"""
+
+from __future__ import annotations
+
+import entmax as entmax_library
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from attentest.errors import InputError
+from attentest.models.parts import Part, choose
+
+Scores = Float[Tensor, "*batch tokens"]
+Mask = Bool[Tensor, "*batch tokens"]
+Simplex = Float[Tensor, "*batch tokens"]
+
+
+def softmax(scores: Scores, mask: Mask) -> Simplex:
+    """argmin_p Σ p log p − p·z (ME eq. 1)."""
+    return scores.masked_fill(~mask, -torch.inf).softmax(-1)
+
+
+def sparsemax(scores: Scores, mask: Mask) -> Simplex:
+    """argmin_p ‖p − z‖² (ME eq. 2)."""
+    return entmax_library.sparsemax(_put_padding_out_of_reach(scores, mask), dim=-1)
+
+
+def sparsegen(scores: Scores, mask: Mask, sparsity: float) -> Simplex:
+    """argmin_p ‖p − z‖² − λ‖p‖² with λ < 1 (ME eq. 3), which is sparsemax of z / (1 − λ)."""
+    return sparsemax(scores / (1 - sparsity), mask)
+
+
+def entmax(scores: Scores, mask: Mask, alpha: float) -> Simplex:
+    """α-entmax: softmax at α = 1, sparsemax at α = 2, sparser as α grows."""
+    if alpha == 1:
+        return softmax(scores, mask)
+    reachable = _put_padding_out_of_reach(scores, mask)
+    if alpha == 1.5:
+        return entmax_library.entmax15(reachable, dim=-1)
+    return entmax_library.entmax_bisect(reachable, alpha=alpha, dim=-1)
+
+
+def gumbel_softmax(scores: Scores, mask: Mask, temperature: float, noisy: bool) -> Simplex:
+    """Softmax of (z + Gumbel noise) / temperature (WE §5.3); the noise is for training, so that tests repeat."""
+    if noisy:
+        uniform = torch.rand_like(scores).clamp(torch.finfo(scores.dtype).tiny, 1 - 2**-24)
+        scores = scores - (-uniform.log()).log()
+    return softmax(scores / temperature, mask)
+
+
+def uniform(mask: Mask, dtype: torch.dtype) -> Simplex:
+    """The same weight on every real token (WP §3.2)."""
+    return mask.to(dtype) / mask.sum(-1, keepdim=True)
+
+
+def _put_padding_out_of_reach(scores: Scores, mask: Mask) -> Scores:
+    # −inf gives NaN in the library's sums; with the largest score at 0, nothing under −1 can have weight anyway
+    largest = scores.detach().masked_fill(~mask, -torch.inf).amax(-1, keepdim=True)
+    return (scores - largest).masked_fill(~mask, -1e30)
+
+
+def given(weights: Simplex | None) -> Simplex:
+    """Weights that came with the batch (WP §3.4)."""
+    if weights is None:
+        raise InputError("The projection 'preset' needs weights, and this batch brings none.")
+    return weights
+
+
+PROJECTIONS = {
+    "softmax": Part("every token gets some weight (JW, WP, VA, WE)", lambda z, mask, **_: softmax(z, mask)),
+    "sparsemax": Part("most tokens get exactly none (ME)", lambda z, mask, **_: sparsemax(z, mask)),
+    "entmax": Part(
+        "between softmax (alpha 1) and sparsemax (alpha 2)",
+        lambda z, mask, parameter, **_: entmax(z, mask, parameter),
+        1.5,
+        lambda alpha: 1 <= alpha <= 10,
+        "from 1 to 10",
+    ),
+    "sparsegen": Part(
+        "sparsemax with settable sparsity lambda < 1 (ME)",
+        lambda z, mask, parameter, **_: sparsegen(z, mask, parameter),
+        0.0,
+        lambda sparsity: sparsity < 1,
+        "less than 1",
+    ),
+    "gumbel-softmax": Part(
+        "softmax with noise in training and a temperature (WE)",
+        lambda z, mask, parameter, noisy, **_: gumbel_softmax(z, mask, parameter, noisy),
+        0.8,
+        lambda temperature: temperature > 0,
+        "above 0",
+    ),
+    "uniform": Part(
+        "the same weight on every token, nothing learned (WP)",
+        lambda z, mask, **_: uniform(mask, torch.get_default_dtype()),
+    ),
+    "preset": Part("weights given for each text, nothing learned (WP)", lambda z, mask, preset, **_: given(preset)),
+}
+# self-attention must learn its weights
+SELF_PROJECTIONS = {name: part for name, part in PROJECTIONS.items() if name not in ("uniform", "preset")}
+
+
+class Projection:
+    """A projection by its spec, as the models use it: `Projection("sparsegen:0.5")(scores, mask)`."""
+
+    def __init__(self, spec: str) -> None:
+        self.name = spec.partition(":")[0]
+        self.part, self.parameter = choose("projection", spec, PROJECTIONS)
+        self.needs_scores = self.name in SELF_PROJECTIONS
+
+    def __call__(
+        self, scores: Scores | None, mask: Mask, *, preset: Simplex | None = None, training: bool = False
+    ) -> Simplex:
+        weights: Simplex = self.part.make(scores, mask, parameter=self.parameter, preset=preset, noisy=training)
+        return weights

@@ -1,0 +1,81 @@
+"""Batches of texts of about the same length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attentest.text.prepare import TokenizedCorpus
+from attentest.text.sequences import Sequences
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Texts side by side; `mask` is true on real tokens. What follows the mask may be absent."""
+
+    ids: Int[Tensor, "batch tokens"]
+    mask: Bool[Tensor, "batch tokens"]
+    rows: Int[np.ndarray, batch]
+    labels: Int[Tensor, batch] | None = None
+    preset: Float[Tensor, "batch tokens"] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def to(self, device: torch.device | str) -> Batch:
+        return replace(
+            self,
+            ids=self.ids.to(device),
+            mask=self.mask.to(device),
+            labels=None if self.labels is None else self.labels.to(device),
+            preset=None if self.preset is None else self.preset.to(device),
+        )
+
+
+def make_batch(data: TokenizedCorpus, rows: np.ndarray) -> Batch:
+    ids, mask = data.sequences.padded(rows)
+    preset = None if data.preset is None else torch.from_numpy(data.sequences.padded(rows, data.preset)[0])
+    labels = torch.from_numpy(data.labels[rows].astype(np.int64))
+    return Batch(torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(mask), rows, labels, preset)
+
+
+def batch_of_sequences(sequences: Sequence[np.ndarray]) -> Batch:
+    """A batch of texts that belong to no corpus."""
+    offsets = np.concatenate(([0], np.cumsum([len(s) for s in sequences])))
+    rows = np.arange(len(sequences))
+    ids, mask = Sequences(np.concatenate(sequences), offsets).padded(rows)
+    return Batch(torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(mask), rows)
+
+
+def training_order(lengths: np.ndarray, batch_size: int, generator: np.random.Generator) -> list[np.ndarray]:
+    """Places in `lengths`, in batches: sorted by length with ±10 % of noise (as JW), batches shuffled."""
+    noisy = lengths * generator.uniform(0.9, 1.1, len(lengths))
+    order = np.argsort(noisy, kind="stable")
+    batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]
+    return [batches[i] for i in generator.permutation(len(batches))]
+
+
+def training_batches(
+    data: TokenizedCorpus, rows: np.ndarray, batch_size: int, generator: np.random.Generator
+) -> Iterator[Batch]:
+    for places in training_order(data.sequences.lengths[rows], batch_size, generator):
+        yield make_batch(data, rows[places])
+
+
+def inference_batches(data: TokenizedCorpus, rows: np.ndarray, max_padded: int = 16_384) -> Iterator[Batch]:
+    """All of `rows`, shortest first, at most `max_padded` tokens (padding counted) a batch."""
+    lengths = data.sequences.lengths[rows]
+    order = np.argsort(lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, max_padded // max(1, int(lengths[order[start]])))
+        # the last text of a batch is its longest: shrink until that one fits
+        while size > 1 and size * int(lengths[order[min(start + size, len(order)) - 1]]) > max_padded:
+            size = max(1, min(size - 1, max_padded // int(lengths[order[min(start + size, len(order)) - 1]])))
+        yield make_batch(data, rows[order[start : start + size]])
+        start += size

@@ -1,0 +1,135 @@
+"""A corpus turned into token ids: tokenise, count, filter by length, number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from attentest.corpora.corpus import SPLITS, Corpus
+from attentest.errors import InputError
+from attentest.text.sequences import Sequences
+from attentest.text.settings import TextSettings
+from attentest.text.tokenizer import Tokenizer
+from attentest.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
+
+Report = Callable[[int, int], None]  # done, total
+_CHUNK = 20_000
+
+
+@dataclass(frozen=True)
+class TokenizedCorpus:
+    """The usable rows of a corpus as ids; `rows` are their places in the corpus's table."""
+
+    corpus: Corpus
+    settings: TextSettings
+    vocabulary: Vocabulary
+    sequences: Sequences
+    rows: np.ndarray
+    labels: np.ndarray
+    split: np.ndarray
+    notes: tuple[str, ...]
+    preset: np.ndarray | None = None  # a weight for each token, in the layout of `sequences`
+
+    def of_split(self, name: str) -> np.ndarray:
+        return np.flatnonzero(self.split == name)
+
+    def text(self, row: int) -> str:
+        return str(self.corpus.table["text"][int(self.rows[row])].as_py())
+
+    def with_preset(self, weights: np.ndarray) -> TokenizedCorpus:
+        if len(weights) != len(self.sequences.ids):
+            raise InputError(
+                f"Preset weights are for {len(weights):,} tokens, the corpus has {len(self.sequences.ids):,}."
+            )
+        return replace(self, preset=weights.astype(np.float32))
+
+
+def tokenize_corpus(
+    corpus: Corpus,
+    settings: TextSettings,
+    *,
+    vocabulary: Vocabulary | None = None,
+    report: Report = lambda done, total: None,
+) -> TokenizedCorpus:
+    """Token ids of every usable row; the vocabulary is counted on the training split unless one is given."""
+    first_seen, sequences = _tokenize(corpus, Tokenizer(settings), report)
+    rows, longest, notes = _filter_lengths(sequences.lengths, settings)
+    if not len(rows):
+        raise InputError(f"{corpus.name}: no text has between {settings.min_tokens} and {longest} tokens.")
+    sequences = sequences.select(rows, longest)
+    split, labels = corpus.split[rows], corpus.labels[rows]
+    if vocabulary is None:
+        _check_splits(corpus, split, labels)
+        vocabulary = _count(first_seen, sequences, split == "train", settings.min_frequency)
+    number = vocabulary.ids(first_seen)
+    ids = number[sequences.ids]
+    return TokenizedCorpus(
+        corpus, settings, vocabulary, Sequences(ids, sequences.offsets), rows, labels, split, tuple(notes)
+    )
+
+
+def _tokenize(corpus: Corpus, tokenizer: Tokenizer, report: Report) -> tuple[list[str], Sequences]:
+    """Every token numbered in the order it is first seen, so that the texts are gone through only once."""
+    seen: dict[str, int] = {}
+    ids: list[np.ndarray] = []
+    lengths: list[np.ndarray] = []
+    texts: pa.ChunkedArray = corpus.table["text"]
+    for start in range(0, len(texts), _CHUNK):
+        counts, chunk = [], []
+        for text in texts.slice(start, _CHUNK).to_pylist():
+            tokens = tokenizer.tokens(text)
+            counts.append(len(tokens))
+            chunk += [seen.setdefault(token, len(seen)) for token in tokens]
+        ids.append(np.array(chunk, np.int32))
+        lengths.append(np.array(counts, np.int64))
+        report(min(start + _CHUNK, len(texts)), len(texts))
+    offsets = np.concatenate(([0], np.cumsum(np.concatenate(lengths))))
+    return list(seen), Sequences(np.concatenate(ids), offsets)
+
+
+def _filter_lengths(lengths: np.ndarray, settings: TextSettings) -> tuple[np.ndarray, int, list[str]]:
+    longest = settings.max_tokens
+    short, long = lengths < settings.min_tokens, lengths > longest
+    notes = []
+    if short.any():
+        notes.append(f"Dropped {short.sum():,} texts with fewer than {settings.min_tokens} tokens.")
+    if long.any() and settings.long == "drop":
+        notes.append(f"Dropped {long.sum():,} texts with more than {longest:,} tokens.")
+    elif long.any():
+        notes.append(
+            f"Cut {long.sum():,} texts to their first {longest:,} tokens (the longest has {lengths.max():,}); "
+            "--max-tokens sets the limit."
+        )
+    dropped = short | long if settings.long == "drop" else short
+    return np.flatnonzero(~dropped), longest, notes
+
+
+def _check_splits(corpus: Corpus, split: np.ndarray, labels: np.ndarray) -> None:
+    for name in SPLITS:
+        if not (split == name).any():
+            raise InputError(f"{corpus.name} has no usable rows in its {name} split.")
+    present = np.bincount(labels[split == "train"], minlength=len(corpus.classes))
+    if (present == 0).any():
+        absent = corpus.classes[int(present.argmin())]
+        raise InputError(f"{corpus.name}: the class '{absent}' has no rows in the train split.")
+
+
+def _count(tokens: list[str], sequences: Sequences, train: np.ndarray, min_frequency: int) -> Vocabulary:
+    in_train = np.repeat(train, sequences.lengths)
+    counts = np.bincount(sequences.ids[in_train], minlength=len(tokens))
+    # a text that spells out "<pad>" must not become padding
+    reserved = np.array([token in SPECIAL for token in tokens])
+    counts[reserved] = 0
+    kept = np.flatnonzero(counts >= max(min_frequency, 1))
+    by_frequency = kept[np.argsort(-counts[kept], kind="stable")]
+    return Vocabulary(tokens[i] for i in by_frequency)
+
+
+def unknown_share(tokenized: TokenizedCorpus, split: str) -> float:
+    """The share of a split's tokens that the vocabulary does not have."""
+    lengths = tokenized.sequences.lengths
+    chosen = np.repeat(tokenized.split == split, lengths)
+    return float((tokenized.sequences.ids[chosen] == UNKNOWN).mean())

@@ -1,0 +1,50 @@
+"""Many token sequences in two flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequence i is `ids[offsets[i]:offsets[i + 1]]`."""
+
+    ids: Int[np.ndarray, tokens]
+    offsets: Int[np.ndarray, sequences + 1]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> Int[np.ndarray, length]:
+        return self.ids[self.offsets[row] : self.offsets[row + 1]]
+
+    @property
+    def lengths(self) -> Int[np.ndarray, sequences]:
+        return np.diff(self.offsets)
+
+    def padded(self, rows: Int[np.ndarray, batch], values: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The sequences of `rows` side by side, filled up with 0, and the mask of what is real.
+
+        `values`, when given, are other numbers of the same layout (weights, say) to lay out instead of the ids.
+        """
+        flat = self.ids if values is None else values
+        starts, lengths = self.offsets[rows], self.lengths[rows]
+        step = np.arange(lengths.max(initial=0))
+        mask = step < lengths[:, None]
+        where = np.where(mask, starts[:, None] + step, 0)
+        return np.where(mask, flat[where], flat.dtype.type(0)), mask
+
+    def select(self, rows: Int[np.ndarray, kept], longest: int) -> Sequences:
+        """These rows only, each cut to `longest` tokens."""
+        lengths = np.minimum(self.lengths[rows], longest)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        shift = np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return Sequences(self.ids[np.arange(offsets[-1]) + shift], offsets)
+
+
+def unpad(padded: Float[np.ndarray, "batch length"], mask: np.ndarray) -> list[np.ndarray]:
+    """Each row's real values, as arrays of their own length."""
+    return np.split(padded[mask], np.cumsum(mask.sum(1))[:-1])

@@ -1,0 +1,57 @@
+"""Text to tokens, each with its place in the original text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from attentest.text.settings import TextSettings
+
+_WORD = re.compile(
+    r"""
+      \w+?(?=n['’]t\b)            # the "do" of don't
+    | n['’]t\b
+    | ['’](?:s|re|ve|d|ll|m)\b    # the 's of it's
+    | \w+
+    | [^\w\s]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_WHITESPACE = re.compile(r"\S+")
+_DIGIT = re.compile(r"\d")
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """Splits text by the rules of the settings; `spans` say where each token came from."""
+
+    settings: TextSettings
+
+    @property
+    def _pattern(self) -> re.Pattern[str]:
+        return _WORD if self.settings.tokenizer == "word" else _WHITESPACE
+
+    def tokens(self, text: str) -> list[str]:
+        return self.normalise(self._pattern.findall(text))
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        return [match.span() for match in self._pattern.finditer(text)]
+
+    def normalise(self, pieces: list[str]) -> list[str]:
+        # after splitting, not before: lower-casing can change a text's length, and spans point into the original
+        if self.settings.lower:
+            pieces = [piece.lower() for piece in pieces]
+        if self.settings.digits == "qqq":
+            pieces = ["qqq" if _DIGIT.search(piece) else piece for piece in pieces]
+        return pieces
+
+
+def mark_tokens(text: str, marks: list[int], spans: list[tuple[int, int]]) -> list[int]:
+    """A rationale given for whitespace-separated words, carried over to tokens: one that touches a marked word."""
+    words = [match.span() for match in _WHITESPACE.finditer(text)]
+    carried, at = [], 0
+    for start, end in spans:
+        while at < len(words) and words[at][1] <= start:
+            at += 1
+        carried.append(int(at < len(words) and words[at][0] < end and bool(marks[at])))
+    return carried

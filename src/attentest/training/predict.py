@@ -1,0 +1,52 @@
+"""A model's probabilities and weights on many texts, without gradients and within bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+
+from attentest.models.protocol import AttentionModel
+from attentest.text.batches import Batch, inference_batches
+from attentest.text.prepare import TokenizedCorpus
+from attentest.text.sequences import unpad
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """In the order of `rows`; the weights of text i are an array as long as the text."""
+
+    rows: Int[np.ndarray, rows]
+    probabilities: Float[np.ndarray, "rows classes"]
+    weights: list[Float[np.ndarray, tokens]]
+
+
+def predict(
+    model: AttentionModel, data: TokenizedCorpus, rows: np.ndarray, device: torch.device | str = "cpu"
+) -> Predictions:
+    found = predict_batches(model, inference_batches(data, rows), device)
+    place = {int(row): i for i, row in enumerate(found.rows)}
+    order = [place[int(row)] for row in rows]
+    return Predictions(rows, found.probabilities[order], [found.weights[i] for i in order])
+
+
+def predict_batches(model: AttentionModel, batches: Iterable[Batch], device: torch.device | str = "cpu") -> Predictions:
+    """In the order of the batches."""
+    was_training = getattr(model, "training", False)
+    if was_training:
+        model.eval()  # type: ignore[attr-defined]
+    rows, probabilities, weights = [], [], []
+    with torch.inference_mode():
+        for batch in batches:
+            encoded = model.encode(batch.to(device))
+            attention = model.attend(encoded)
+            logits = model.decode(encoded, attention)
+            rows.append(batch.rows)
+            probabilities.append(logits.softmax(-1).float().cpu().numpy())
+            weights += unpad(attention[model.sites[0]].float().cpu().numpy(), batch.mask.cpu().numpy())
+    if was_training:
+        model.train()  # type: ignore[attr-defined]
+    return Predictions(np.concatenate(rows), np.concatenate(probabilities), weights)

@@ -1,0 +1,79 @@
+"""What a finished training leaves in its folder: weights, tables, and last of all the word that it is finished."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from attentest.measures.classification import classification_metrics
+from attentest.models.classifier import Classifier
+from attentest.text.prepare import TokenizedCorpus
+from attentest.text.tokenizer import Tokenizer, mark_tokens
+from attentest.training.checkpoint import NAME as CHECKPOINT
+from attentest.training.fit import Progress
+from attentest.training.folder import write_json, write_table, write_tensors
+from attentest.training.predict import Predictions
+
+
+def write_results(
+    folder: Path, model: Classifier, data: TokenizedCorpus, test: Predictions, progress: Progress
+) -> None:
+    write_tensors(folder / "model.safetensors", model.state_dict())
+    metrics = classification_metrics(data.labels[test.rows], test.probabilities)
+    best = progress.history[progress.best_epoch - 1]
+    write_table(folder / "history.parquet", pa.Table.from_pylist(progress.history))
+    write_table(
+        folder / "metrics.parquet",
+        pa.Table.from_pylist(
+            [
+                {"split": split, "metric": name, "value": float(value)}
+                for split, found in (("dev", {name: best[name] for name in metrics}), ("test", metrics))
+                for name, value in found.items()
+            ]
+        ),
+    )
+    rows = data.corpus.table.take(data.rows[test.rows])
+    write_table(folder / "predictions.parquet", _predictions_table(rows, data, test))
+    write_table(folder / "attention.parquet", _attention_table(rows, data, test))
+    write_json(folder / "result.json", {"best_epoch": progress.best_epoch, "test": metrics})
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def _predictions_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -> pa.Table:
+    names = np.array(data.corpus.classes, dtype=object)
+    return pa.table(
+        {
+            "id": rows["id"].cast(pa.string()),
+            "text": rows["text"],
+            "label": pa.array(names[data.labels[test.rows]], pa.string()),
+            "predicted": pa.array(names[test.probabilities.argmax(1)], pa.string()),
+            "probability": pa.array(list(test.probabilities), pa.list_(pa.float32())),
+        }
+    )
+
+
+def _attention_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -> pa.Table:
+    """One row a text, with a list entry a token: the token, its place in the text, its weight."""
+    tokenizer = Tokenizer(data.settings)
+    texts = rows["text"].to_pylist()
+    marks = rows["rationale"].to_pylist() if data.corpus.has_rationale else [None] * len(texts)
+    columns: dict[str, list] = {name: [] for name in ("token", "start", "end", "weight", "rationale")}
+    for text, mark, weights in zip(texts, marks, test.weights, strict=True):
+        spans = tokenizer.spans(text)[: len(weights)]
+        columns["token"].append(tokenizer.normalise([text[start:end] for start, end in spans]))
+        columns["start"].append([start for start, _ in spans])
+        columns["end"].append([end for _, end in spans])
+        columns["weight"].append(weights)
+        columns["rationale"].append(mark and mark_tokens(text, mark, spans))
+    table = {
+        "id": rows["id"].cast(pa.string()),
+        "token": pa.array(columns["token"], pa.list_(pa.string())),
+        "start": pa.array(columns["start"], pa.list_(pa.int32())),
+        "end": pa.array(columns["end"], pa.list_(pa.int32())),
+        "weight": pa.array(columns["weight"], pa.list_(pa.float32())),
+    }
+    if data.corpus.has_rationale:
+        table["rationale"] = pa.array(columns["rationale"], pa.list_(pa.int8()))
+    return pa.table(table)

@@ -1,0 +1,199 @@
+"""A run: a trained model with everything that made it and what it said about the test split, in one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest.errors import InputError
+from attentest.models.classifier import Classifier, ModelSettings
+from attentest.text.batches import batch_of_sequences
+from attentest.text.settings import TextSettings
+from attentest.text.tokenizer import Tokenizer
+from attentest.text.vocabulary import SPECIAL, Vocabulary
+from attentest.training.folder import read_json, read_table, read_tensors
+from attentest.training.predict import predict_batches
+
+if TYPE_CHECKING:
+    from attentest.report.heatmaps import Heatmaps
+
+FORMAT = 1
+
+
+class Run:
+    """Opened from its folder; files are read when they are asked for."""
+
+    def __init__(self, path: str | Path, keep: Any = None) -> None:
+        self.path = Path(path)
+        self._keep = keep  # a temporary folder lives as long as the run that lies in it
+        if not self.path.is_dir():
+            raise InputError(f"{self.path}: there is no such run folder.")
+        self.settings: dict[str, Any] = read_json(self.path / "run.json")
+        if not isinstance(self.settings, dict) or self.settings.get("format") != FORMAT:
+            raise InputError(f"{self.path / 'run.json'} was not written by this version of attentest.")
+
+    @property
+    def finished(self) -> bool:
+        return (self.path / "result.json").exists()
+
+    @property
+    def classes(self) -> list[str]:
+        return list(self.settings["corpus"]["classes"])
+
+    @property
+    def notes(self) -> list[str]:
+        return list(self.settings["notes"])
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Accuracy, F1 and AUC on the test split."""
+        return dict(read_json(self.path / "result.json")["test"])
+
+    @property
+    def history(self) -> pa.Table:
+        return read_table(self.path / "history.parquet")
+
+    @property
+    def predictions(self) -> pa.Table:
+        return read_table(self.path / "predictions.parquet")
+
+    @property
+    def attention(self) -> pa.Table:
+        return read_table(self.path / "attention.parquet")
+
+    @cached_property
+    def text_settings(self) -> TextSettings:
+        return TextSettings(**self.settings["text"])
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        tokens = read_json(self.path / "vocabulary.json")
+        if not isinstance(tokens, list) or tuple(tokens[: len(SPECIAL)]) != SPECIAL:
+            raise InputError(f"{self.path / 'vocabulary.json'} is not a vocabulary of attentest.")
+        return Vocabulary(tokens[len(SPECIAL) :])
+
+    @cached_property
+    def model(self) -> Classifier:
+        tensors, _ = read_tensors(self.path / "model.safetensors")
+        vectors = tensors.get("embedding.weight")
+        if vectors is None or len(vectors) != len(self.vocabulary):
+            raise InputError(
+                f"{self.path / 'model.safetensors'} does not belong to this run: "
+                "its embedding and the vocabulary differ."
+            )
+        model = Classifier(ModelSettings(**self.settings["model"]), vectors, len(self.classes))
+        try:
+            model.load_state_dict(tensors)
+        except RuntimeError as error:
+            raise InputError(
+                f"{self.path / 'model.safetensors'} does not belong to this run: {str(error).splitlines()[-1].strip()}"
+            ) from error
+        return model.eval()
+
+    def explain(self, texts: Sequence[str] | str) -> Heatmaps:
+        """Predictions and attention for texts of one's own."""
+        from attentest.report.heatmaps import Heatmap, Heatmaps
+
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        tokenizer = Tokenizer(self.text_settings)
+        longest = self.text_settings.max_tokens
+        spans = [tokenizer.spans(text)[:longest] for text in texts]
+        empty = [text for text, places in zip(texts, spans, strict=True) if not places]
+        if empty:
+            raise InputError(f"There is no token in the text {empty[0][:40]!r}.")
+        ids = [self.vocabulary.ids(tokenizer.tokens(text)[:longest]) for text in texts]
+        found = predict_batches(self.model, (batch_of_sequences([i]) for i in ids))
+        return Heatmaps(
+            [
+                Heatmap(str(n), text, places, weights.tolist(), self.classes, probabilities.tolist(), None)
+                for n, (text, places, weights, probabilities) in enumerate(
+                    zip(texts, spans, found.weights, found.probabilities, strict=True), 1
+                )
+            ]
+        )
+
+    def heatmaps(self, n: int = 5, *, ids: Sequence[str] | None = None, wrong: bool = False, seed: int = 0) -> Heatmaps:
+        """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
+        from attentest.report.heatmaps import Heatmap, Heatmaps
+
+        predictions = self.predictions
+        chosen = _choose(predictions, n, ids, wrong, seed)
+        attention = self.attention.take(chosen).to_pylist()
+        return Heatmaps(
+            [
+                Heatmap(
+                    id=row["id"],
+                    text=row["text"],
+                    spans=list(zip(weights["start"], weights["end"], strict=True)),
+                    weights=weights["weight"],
+                    classes=self.classes,
+                    probabilities=row["probability"],
+                    label=row["label"],
+                    rationale=weights.get("rationale"),
+                )
+                for row, weights in zip(predictions.take(chosen).to_pylist(), attention, strict=True)
+            ]
+        )
+
+    def show(self, n: int = 5, **choice: Any) -> Heatmaps:
+        """Show attention on test texts: in a notebook as the result of the cell, elsewhere printed."""
+        found = self.heatmaps(n, **choice)
+        found.print_unless_notebook()
+        return found
+
+    def __repr__(self) -> str:
+        model = self.settings["model"]
+        parts = f"{model['encoder']} + {model['alignment']} + {model['projection']}"
+        scores = (
+            ", ".join(f"{name} {value:.3f}" for name, value in self.metrics.items())
+            if self.finished
+            else "not finished"
+        )
+        return f"Run({str(self.path)!r}: {parts} on {self.settings['corpus']['name']}; {scores})"
+
+    def _repr_html_(self) -> str:
+        from attentest.report.tables import html_table
+
+        rows = [(key, value) for part in ("model", "training") for key, value in self.settings[part].items()]
+        scores = list(self.metrics.items()) if self.finished else []
+        return html_table(["", self.settings["corpus"]["name"]], [*scores, *rows], caption=str(self.path))
+
+
+def open_run(path: str | Path) -> Run:
+    return Run(path)
+
+
+def _choose(predictions: pa.Table, n: int, ids: Sequence[str] | None, wrong: bool, seed: int) -> list[int]:
+    if ids:
+        place = {id: i for i, id in enumerate(predictions["id"].to_pylist())}
+        unknown = [id for id in ids if id not in place]
+        if unknown:
+            raise InputError(f"No test text has the id '{unknown[0]}'.")
+        return [place[id] for id in ids]
+    if n < 1:
+        raise InputError(f"n is {n}; show at least 1 text.")
+    rows = np.arange(predictions.num_rows)
+    if wrong:
+        rows = rows[(predictions["label"].to_numpy(False) != predictions["predicted"].to_numpy(False))]
+        if not len(rows):
+            raise InputError("The model is right on every test text, so there is no wrong one to show.")
+    return [int(i) for i in np.random.default_rng(seed).permutation(rows)[:n]]
+
+
+def choose_device(name: str) -> torch.device:
+    """`auto` takes a GPU when there is one."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"The device '{name}' cannot be used here: {reason}.") from error
+    return device
