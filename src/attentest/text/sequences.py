@@ -38,11 +38,16 @@ class Sequences:
         return np.where(mask, flat[where], flat.dtype.type(0)), mask
 
     def select(self, rows: Int[np.ndarray, kept], longest: int) -> Sequences:
-        """These rows only, each cut to `longest` tokens."""
+        """These rows only (in rising order), each cut to `longest` tokens."""
+        if len(rows) == len(self) and not (self.lengths > longest).any():
+            return self
+        row_kept = np.zeros(len(self), bool)
+        row_kept[rows] = True
+        token_kept = np.repeat(row_kept, self.lengths)
+        for row in np.flatnonzero(self.lengths > longest):
+            token_kept[self.offsets[row] + longest : self.offsets[row + 1]] = False
         lengths = np.minimum(self.lengths[rows], longest)
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        shift = np.repeat(self.offsets[rows] - offsets[:-1], lengths)
-        return Sequences(self.ids[np.arange(offsets[-1]) + shift], offsets)
+        return Sequences(self.ids[token_kept], np.concatenate(([0], np.cumsum(lengths))))
 
 
 def unpad(padded: Float[np.ndarray, "batch length"], mask: np.ndarray) -> list[np.ndarray]:

@@ -89,7 +89,7 @@ def fit(
             torch.manual_seed(int(order.integers(2**62)))
             model.train()
             for done, batch in enumerate(training_batches(data, train, settings.batch_size, order), 1):
-                loss += _step(model, optimizer, batch.to(device), weights)
+                loss += training_step(model, optimizer, batch.to(device), weights)
                 watch((epoch - 1) * per_epoch + done, settings.epochs * per_epoch)
         model.eval()
         if not math.isfinite(loss):
@@ -110,7 +110,7 @@ def fit(
     return progress
 
 
-def _step(model: Classifier, optimizer: PaperOptimizer, batch: Any, weights: Tensor) -> float:
+def training_step(model: Classifier, optimizer: PaperOptimizer, batch: Any, weights: Tensor) -> float:
     optimizer.zero_grad()
     logits, _ = model(batch)
     loss = F.cross_entropy(logits, batch.labels, weight=weights, reduction="sum")
