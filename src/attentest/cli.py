@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Container
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,7 +33,7 @@ def main() -> None:
         print(f"attentest: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        print("attentest: stopped; the same command goes on from the last finished epoch.", file=sys.stderr)
+        print("attentest: stopped. Started again, a training goes on from its last epoch.", file=sys.stderr)
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
@@ -135,7 +136,7 @@ def train(
         Option("--train-vectors/--freeze-vectors", help="Fine-tune the vectors.", rich_help_panel=TRAINING),
     ] = True,
     seed: Annotated[int, Option(help="Of weights, order and noise.", rich_help_panel=TRAINING)] = 0,
-    device: Annotated[str, Option(help="auto, cpu, cuda, mps.", rich_help_panel=TRAINING)] = "auto",
+    device: Annotated[str, Option(help="auto, cpu or cuda.", rich_help_panel=TRAINING)] = "auto",
     threads: Annotated[int | None, Option(help="CPU threads [all cores].", rich_help_panel=TRAINING)] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -145,10 +146,11 @@ def train(
     if threads is not None:
         _set_threads(threads)
     with TerminalListener(quiet=as_json) as listener:
-        corpus = attentest.load(
-            source, text=text, label=label, split=split, id=id, rationale=rationale, positive=positive,
-            format=format, encoding=encoding, data_dir=data_dir, rows=rows, **_corpus_options(option or []),
-        )  # fmt: skip
+        named = {
+            "text": text, "label": label, "split": split, "id": id, "rationale": rationale, "positive": positive,
+            "format": format, "encoding": encoding, "data_dir": data_dir, "rows": rows,
+        }  # fmt: skip
+        corpus = attentest.load(source, **named, **_corpus_options(option or [], named))
         text_settings = {
             "tokenizer": tokenizer, "lower": lower, "digits": digits, "min_frequency": min_frequency,
             "min_tokens": min_tokens, "max_tokens": max_tokens, "long": long, "vectors": vectors,
@@ -240,12 +242,14 @@ def _print_lists(lists: dict[str, dict[str, str]], as_json: bool) -> None:
             print(f"  {name:<{width}}  {summary}")
 
 
-def _corpus_options(pairs: list[str]) -> dict[str, Any]:
+def _corpus_options(pairs: list[str], named: Container[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
             raise InputError(f"The corpus option '{pair}' is not of the form NAME=VALUE.")
+        if name in named:
+            raise InputError(f"'{name}' has an option of its own: --{name.replace('_', '-')} {value}.")
         try:
             options[name] = json.loads(value)
         except ValueError:

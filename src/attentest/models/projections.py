@@ -26,22 +26,22 @@ def softmax(scores: Scores, mask: Mask) -> Simplex:
 
 def sparsemax(scores: Scores, mask: Mask) -> Simplex:
     """argmin_p ‖p − z‖² (ME eq. 2)."""
-    return entmax_library.sparsemax(_put_padding_out_of_reach(scores, mask), dim=-1)
+    return entmax_library.sparsemax(_ready_for_search(scores, mask), dim=-1).to(scores.dtype)
 
 
 def sparsegen(scores: Scores, mask: Mask, sparsity: float) -> Simplex:
     """argmin_p ‖p − z‖² − λ‖p‖² with λ < 1 (ME eq. 3), which is sparsemax of z / (1 − λ)."""
-    return sparsemax(scores / (1 - sparsity), mask)
+    return entmax_library.sparsemax(_ready_for_search(scores, mask, 1 - sparsity), dim=-1).to(scores.dtype)
 
 
 def entmax(scores: Scores, mask: Mask, alpha: float) -> Simplex:
     """α-entmax: softmax at α = 1, sparsemax at α = 2, sparser as α grows."""
     if alpha == 1:
         return softmax(scores, mask)
-    reachable = _put_padding_out_of_reach(scores, mask)
+    ready = _ready_for_search(scores, mask)
     if alpha == 1.5:
-        return entmax_library.entmax15(reachable, dim=-1)
-    return entmax_library.entmax_bisect(reachable, alpha=alpha, dim=-1)
+        return entmax_library.entmax15(ready, dim=-1).to(scores.dtype)
+    return entmax_library.entmax_bisect(ready, alpha=alpha, dim=-1).to(scores.dtype)
 
 
 def gumbel_softmax(scores: Scores, mask: Mask, temperature: float, noisy: bool) -> Simplex:
@@ -57,10 +57,13 @@ def uniform(mask: Mask, dtype: torch.dtype) -> Simplex:
     return mask.to(dtype) / mask.sum(-1, keepdim=True)
 
 
-def _put_padding_out_of_reach(scores: Scores, mask: Mask) -> Scores:
-    # −inf gives NaN in the library's sums; with the largest score at 0, nothing under −1 can have weight anyway
-    largest = scores.detach().masked_fill(~mask, -torch.inf).amax(-1, keepdim=True)
-    return (scores - largest).masked_fill(~mask, -1e30)
+def _ready_for_search(scores: Scores, mask: Mask, divisor: float = 1.0) -> Scores:
+    """The same scores for a search of the threshold: the largest at 0, padding far below any threshold."""
+    # float64: weights hang on differences from the threshold, to the power 1/(α − 1), and add up over long texts
+    exact = scores.double()
+    largest = exact.detach().masked_fill(~mask, -torch.inf).amax(-1, keepdim=True)
+    # −inf gives NaN in the library's sums
+    return ((exact - largest) / divisor).masked_fill(~mask, -1e30)
 
 
 def given(weights: Simplex | None) -> Simplex:

@@ -11,7 +11,7 @@ from attentest.training.fit import Progress
 from attentest.training.folder import read_tensors, write_tensors
 from attentest.training.optimizer import PaperOptimizer
 
-NAME = "checkpoint.safetensors"
+NAME = "checkpoint.safetensors"  # in folder.FILES too
 
 
 def save_checkpoint(folder: Path, model: Classifier, optimizer: PaperOptimizer, progress: Progress) -> None:

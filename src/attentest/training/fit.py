@@ -78,7 +78,7 @@ def fit(
     """Train from where `progress` stands; afterwards the model has the weights of its best epoch."""
     progress = progress or Progress()
     train, dev = data.of_split("train"), data.of_split("dev")
-    weights = _class_weights(data.labels[train], len(data.corpus.classes), settings).to(device)
+    weights = class_weights(data.labels[train], len(data.corpus.classes), settings).to(device)
     per_epoch = math.ceil(len(train) / settings.batch_size)
     while progress.epoch < settings.epochs:
         epoch = progress.epoch + 1
@@ -119,7 +119,7 @@ def training_step(model: Classifier, optimizer: PaperOptimizer, batch: Any, weig
     return float(loss.detach())
 
 
-def _class_weights(labels: np.ndarray, classes: int, settings: TrainingSettings) -> Tensor:
+def class_weights(labels: np.ndarray, classes: int, settings: TrainingSettings) -> Tensor:
     if not settings.class_weights:
         return torch.ones(classes)
     counts = np.bincount(labels, minlength=classes)

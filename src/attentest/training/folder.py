@@ -16,6 +16,36 @@ from torch import Tensor
 
 from attentest.errors import InputError
 
+# everything a run may leave in its folder
+FILES = (
+    "run.json",
+    "vocabulary.json",
+    "checkpoint.safetensors",
+    "model.safetensors",
+    "history.parquet",
+    "metrics.parquet",
+    "predictions.parquet",
+    "attention.parquet",
+    "result.json",
+)
+
+
+def holds_files(folder: Path) -> bool:
+    """Whether there is anything but the drafts a killed process may have left."""
+    return any(not _is_draft(file) for file in folder.iterdir())
+
+
+def remove_run(folder: Path) -> None:
+    """Remove a run's files, and nothing else that may lie beside them; what says it is finished goes first."""
+    for name in reversed(FILES):
+        (folder / name).unlink(missing_ok=True)
+    for file in filter(_is_draft, list(folder.iterdir())):
+        file.unlink(missing_ok=True)
+
+
+def _is_draft(file: Path) -> bool:
+    return any(file.name.startswith(f".{name}.") for name in FILES)
+
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""

@@ -102,7 +102,7 @@ class PaperOptimizer:
             prefix = f"dense.{i}."
             state = {key.removeprefix(prefix): value for key, value in named.items() if key.startswith(prefix)}
             if state:
-                # Adam's own name for its largest second moment is max_exp_avg_sq; the step stays a CPU float
+                # copies, as Adam writes into its state; the step lies beside the parameter too, as `fused` wants it
                 self.dense.state[parameter] = {
-                    key: value if key == "step" else value.to(parameter.device) for key, value in state.items()
+                    key: value.to(parameter.device, copy=True) for key, value in state.items()
                 }

@@ -189,7 +189,9 @@ def _choose(predictions: pa.Table, n: int, ids: Sequence[str] | None, wrong: boo
 def choose_device(name: str) -> torch.device:
     """`auto` takes a GPU when there is one."""
     if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name.partition(":")[0] not in ("cpu", "cuda"):
+        raise InputError(f"The device '{name}' is not known; choose auto, cpu or cuda.")
     try:
         device = torch.device(name)
         torch.empty(0, device=device)

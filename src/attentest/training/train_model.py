@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict, fields
@@ -21,7 +20,7 @@ from attentest.text.settings import TextSettings
 from attentest.text.vectors import initial_vectors
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.fit import TrainingSettings, fit
-from attentest.training.folder import read_json, write_json
+from attentest.training.folder import holds_files, read_json, remove_run, write_json
 from attentest.training.listener import Listener
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import predict
@@ -87,8 +86,9 @@ def train(
     if preset is not None:
         data = _borrow_attention(data, preset, chosen_device)
     versions = {"attentest": __version__, "torch": torch.__version__, "numpy": np.__version__}
-    write_json(path / "vocabulary.json", data.vocabulary.tokens)
+    # first of all files: it says whose folder this is
     write_json(path / "run.json", identity | {"versions": versions, "notes": notes})
+    write_json(path / "vocabulary.json", data.vocabulary.tokens)
 
     model = _build(model_settings, vectors, len(corpus.classes), training).to(chosen_device)
     optimizer = PaperOptimizer(model, training.lr, training.attention_lr or training.lr, training.weight_decay)
@@ -130,19 +130,16 @@ def _sort_settings(corpus: Corpus, given: dict[str, Any]) -> tuple[TextSettings,
 
 
 def _claim(path: Path, identity: dict[str, Any], overwrite: bool) -> None:
-    """Make the folder ours: new, ours already, or another's that may be overwritten."""
+    """Make the folder ours: new, ours already, or another run's that may be overwritten."""
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} is a file; give a folder for the run.")
-    if path.is_dir() and any(path.iterdir()):
-        is_run = (path / "run.json").exists()
-        same = is_run and {k: v for k, v in read_json(path / "run.json").items() if k in identity} == identity
-        if not same or overwrite:
-            what = "another run" if is_run else "files that are not a run"
-            if not overwrite:
-                raise InputError(f"{path} already holds {what}; choose another folder, or --overwrite to replace it.")
-            if not is_run:
-                raise InputError(f"{path} holds {what}; attentest will not overwrite what it did not write.")
-            shutil.rmtree(path)
+    if path.is_dir() and holds_files(path):
+        if not (path / "run.json").exists():
+            raise InputError(f"{path} holds files that are not a run; choose another folder.")
+        if overwrite:
+            remove_run(path)
+        elif {key: value for key, value in read_json(path / "run.json").items() if key in identity} != identity:
+            raise InputError(f"{path} already holds another run; choose another folder, or --overwrite to replace it.")
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

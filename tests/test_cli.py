@@ -1,0 +1,222 @@
+"""The commands as a user gives them: what they print, write and answer to bad input."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import attentest
+from attentest import cli
+from attentest.training.train_model import GROUPS
+
+TINY = ["--epochs", "1", "--dimension", "8", "--hidden", "4"]
+
+
+class Answer:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
+    """Run `attentest …` in this process."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: object) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["attentest", *map(str, arguments)])
+        with pytest.raises(SystemExit) as stopped:
+            cli.main()
+        captured = capsys.readouterr()
+        return Answer(int(stopped.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    rows = [f'"a {word} film, number {i}",{stars}' for i in range(20) for word, stars in (("good", 5), ("bad", 1))]
+    file = tmp_path / "reviews.csv"
+    file.write_text("\n".join(["body,stars", *rows, '"   ",5', '"no label",']) + "\n")
+    return file
+
+
+def test_train_and_show_a_csv(command, reviews: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    out = tmp_path / "run"
+    answer = command("train", reviews, "--text", "body", "--label", "stars", "--out", out, *TINY)
+    assert answer.code == 0, answer.err
+    assert "test  accuracy" in answer.out
+    assert "Dropped 1 of 42 rows with an empty text." in answer.err
+    assert "Dropped 1 of 41 rows without a label." in answer.err
+    assert attentest.open_run(out).classes == ["1", "5"]
+
+    shown = command("show", out, "--n", 2)
+    assert shown.code == 0
+    assert shown.out.count("heaviest:") == 2
+
+    page, picture = tmp_path / "deep" / "page.html", tmp_path / "p.svg"
+    written = command("show", out, "--html", page, "--svg", picture)
+    assert written.code == 0
+    assert page.read_text().startswith("<!doctype html>")
+    assert picture.read_text().startswith("<svg")
+
+    mine = command("show", out, "--text", "a good one", "--json")
+    assert json.loads(mine.out)[0]["tokens"] == ["a", "good", "one"]
+
+
+def test_train_again_says_it_is_finished(command, reviews: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    arguments = ("train", reviews, "--text", "body", "--label", "stars", "--out", tmp_path / "run", *TINY)
+    first, second = command(*arguments), command(*arguments)
+    assert second.code == 0
+    assert "already holds this run" in second.err
+    assert first.out == second.out
+
+
+def test_json_is_one_object(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    answer = command("train", "planted", "--rows", "100", "--out", tmp_path / "r", "--json", *TINY)
+    assert answer.err == ""
+    found = json.loads(answer.out)
+    assert set(found["test"]) == {"accuracy", "f1", "auc"}
+    assert found["classes"] == ["class 0", "class 1"]
+
+
+def test_corpus_options_and_every_model_option(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    answer = command(
+        "train", "planted", "-o", "difficulty=0.5", "--rows", "60", "--encoder", "transformer",
+        "--self-projection", "sparsemax", "--alignment", "deep:1", "--projection", "sparsegen:0.5",
+        "--lr", "1e-4", "--attention-lr", "1e-3", "--no-class-weights", "--select-by", "f1", "--freeze-vectors",
+        "--keep-case", "--digits", "qqq", "--min-frequency", "2", "--max-tokens", "9", "--long", "cut",
+        "--seed", "3", "--threads", "1", "--device", "cpu", "--out", tmp_path / "r", *TINY,
+    )  # fmt: skip
+    assert answer.code == 0, answer.err
+    settings = attentest.open_run(tmp_path / "r").settings
+    assert settings["model"] == {
+        "encoder": "transformer", "alignment": "deep:1", "projection": "sparsegen:0.5", "hidden": 4,
+        "self_projection": "sparsemax",
+    }  # fmt: skip
+    assert settings["training"]["attention_lr"] == 1e-3
+    assert settings["text"]["max_tokens"] == 9
+    assert "Cut" in answer.err
+
+
+def test_preset_from_another_run(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    common = ("train", "planted", "--rows", "60", *TINY)
+    assert command(*common, "--out", tmp_path / "a").code == 0
+    guided = ("--encoder", "average", "--projection", "preset", "--preset", tmp_path / "a")
+    answer = command(*common, *guided, "--out", tmp_path / "b")
+    assert answer.code == 0, answer.err
+
+
+def test_lists(command) -> None:  # type: ignore[no-untyped-def]
+    from attentest.corpora import FORMATS, corpus_names
+    from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS
+
+    corpora, models = command("corpora").out, command("models").out
+    assert all(name in corpora for name in (*corpus_names(), *FORMATS))
+    assert all(name in models for name in (*ENCODERS, *ALIGNMENTS, *PROJECTIONS))
+    assert set(json.loads(command("corpora", "--json").out)) == {"corpora", "formats"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["train", "nothere.csv"], "there is no such file"),
+        (["train", "movie-review"], "did you mean 'movie-reviews'"),
+        (["train", "planted", "--encoder", "bilstn"], "did you mean 'bilstm'"),
+        (["train", "planted", "-o", "difficulty"], "NAME=VALUE"),
+        (["train", "planted", "-o", "rows=60"], "--rows 60"),
+        (["train", "planted", "-o", "difficult=1"], "did you mean 'difficulty'"),
+        (["train", "planted", "-o", "difficulty=hard"], "expected float"),
+        (["train", ".", "--format", "imdb"], "did you mean 'aclimdb'"),
+        (["train", "planted", "--threads", "0"], "at least 1"),
+        (["show", "nothere"], "no such run folder"),
+        (["train", "planted", "--preset", "nothere"], "no such run folder"),
+        (["train"], "Missing argument"),
+        (["train", "planted", "--epochs", "many"], "Invalid value"),
+        (["fly"], "No such command"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_exit_code_2(  # type: ignore[no-untyped-def]
+    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = command(*arguments)
+    assert answer.code == 2
+    assert sentence in answer.err
+    assert "Traceback" not in answer.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_bad_files(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    def refused(name: str, content: bytes, sentence: str) -> None:
+        (tmp_path / name).write_bytes(content)
+        answer = command("train", tmp_path / name, "--out", tmp_path / "run", *TINY)
+        assert answer.code == 2
+        assert sentence in answer.err, answer.err
+        assert not (tmp_path / "run").exists()
+
+    refused("a.csv", b"body,stars\nx,1\n", "its columns are body, stars")
+    refused("b.csv", b"text,label\n" + b"x,1\n" * 20, "one class only")
+    refused("c.csv", b"text,label\nx,1\ny,0\nz,1\n", "3 usable rows")
+    refused("d.csv", b"text,label\n" + b"x,\n" * 20, "0 usable rows")
+    refused("e.csv", b"text,label\nx,1\ncaf\xe9,0\n", "line 3: not valid utf-8")
+    refused("f.jsonl", b'{"text": "x", "label": 1}\n{"text": \n', "line 2: not valid JSON")
+    refused("g.parquet", b"PAR1 not really", "cannot be read")
+    refused("h.docx", b"", "cannot read '.docx' files")
+
+
+def test_a_text_of_100_000_tokens_is_cut_and_said(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    rows = ["text,label", f"{'word ' * 100_000},1", *(f"text {i},{i % 2}" for i in range(30))]
+    (tmp_path / "long.csv").write_text("\n".join(rows))
+    answer = command("train", tmp_path / "long.csv", "--out", tmp_path / "run", *TINY)
+    assert answer.code == 0, answer.err
+    assert "Cut 1 texts to their first 1,000 tokens (the longest has 100,000)" in answer.err
+
+
+def test_unwritable_folder(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "file").write_text("")
+    answer = command("train", "planted", "--rows", "60", "--out", tmp_path / "file" / "run", *TINY)
+    assert answer.code == 2
+    assert "cannot be made" in answer.err
+    assert command("train", "planted", "--rows", "60", "--out", tmp_path / "r", *TINY).code == 0
+    answer = command("show", tmp_path / "r", "--html", tmp_path / "file" / "page.html")
+    assert answer.code == 2
+    assert "cannot be written" in answer.err
+
+
+def test_defaults_of_the_command_line_are_those_of_the_library() -> None:
+    defaults = {name: p.default for name, p in inspect.signature(cli.train).parameters.items()}
+    for group, settings in GROUPS.items():
+        for field in fields(settings):
+            expected = None if group == "text" else field.default  # a corpus's recipe comes between
+            assert defaults[field.name] == expected, field.name
+
+
+def test_help_names_every_command_without_importing_torch() -> None:
+    code = (
+        "import sys; sys.argv = ['attentest', '--help']; from attentest import cli\n"
+        "try: cli.main()\nexcept SystemExit: print('torch' in sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip().endswith("False")
+    assert all(name in out for name in ("train", "show", "corpora", "models"))
+
+
+def test_a_closed_pipe_is_no_error(run: attentest.Run) -> None:
+    program = [sys.executable, "-m", "attentest.cli", "show", str(run.path), "-n", "60"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read()
+    assert b"Traceback" not in said
+
+
+def test_version(command) -> None:  # type: ignore[no-untyped-def]
+    assert command("--version").out.strip() == f"attentest {attentest.__version__}"
