@@ -16,7 +16,7 @@ __all__ = ["Corpus", "InputError", "Run", "load", "open_run", "train"]
 # Threads that wait by spinning fight over shared cores and make small batches several times slower. OpenMP reads
 # these once, when torch is first imported; whoever sets them first keeps their choice.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 if TYPE_CHECKING:
     from attentest.corpora import Corpus, load

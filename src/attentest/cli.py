@@ -146,7 +146,7 @@ def train(
     if threads is not None:
         _set_threads(threads)
     with TerminalListener(quiet=as_json) as listener:
-        named = {
+        named: dict[str, Any] = {
             "text": text, "label": label, "split": split, "id": id, "rationale": rationale, "positive": positive,
             "format": format, "encoding": encoding, "data_dir": data_dir, "rows": rows,
         }  # fmt: skip
@@ -190,7 +190,7 @@ def show(
 ) -> None:
     """Heat maps of a run's attention, in the terminal or as HTML or SVG."""
     opened = attentest.open_run(run)
-    heatmaps = opened.explain(text) if text else opened.heatmaps(n, ids=id, wrong=wrong, seed=seed)
+    heatmaps = opened.attend(text) if text else opened.heatmaps(n, ids=id, wrong=wrong, seed=seed)
     for path, content in ((html, heatmaps.html), (svg, heatmaps.svg)):
         if path is not None:
             _write(path, content())

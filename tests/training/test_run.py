@@ -116,8 +116,8 @@ def test_choice_of_texts(run: attentest.Run) -> None:
 
 
 def test_texts_of_ones_own(run: attentest.Run) -> None:
-    found = run.explain("Ünknown   words,\nonly")
+    found = run.attend("Ünknown   words,\nonly")
     assert [found[0].text[s:e] for s, e in found[0].spans] == ["Ünknown", "words", ",", "only"]
     assert sum(found[0].weights) == pytest.approx(1, abs=1e-5)
     with pytest.raises(attentest.InputError, match="no token"):
-        run.explain(["fine", "   "])
+        run.attend(["fine", "   "])

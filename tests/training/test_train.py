@@ -148,7 +148,7 @@ def test_best_epoch_is_kept(run: attentest.Run) -> None:
 def test_reopened_model_says_the_same(run: attentest.Run) -> None:
     again = attentest.open_run(run.path)
     rows = again.predictions.to_pylist()[:5]
-    found = again.explain([row["text"] for row in rows])
+    found = again.attend([row["text"] for row in rows])
     for heatmap, row, stored in zip(found, rows, again.attention.to_pylist(), strict=False):
         assert heatmap.probabilities == pytest.approx(row["probability"], abs=1e-6)
         assert heatmap.weights == pytest.approx(stored["weight"], abs=1e-6)

@@ -88,6 +88,7 @@ def corpus_names() -> dict[str, str]:
 
 def load(
     source: str | Path,
+    /,
     *,
     text: str | None = None,
     label: str | None = None,
@@ -112,6 +113,8 @@ def load(
     named = {"second": second, "split": split, "id": id, "rationale": rationale}
     columns = {"text": text or "text", "label": label or "label"} | {k: v for k, v in named.items() if v}
     given = str(source)
+    if not given.strip():
+        raise InputError("No corpus was named: give a name, a file, a folder or hf:NAME.")
     name = ALIASES.get(given, given)
     if format is not None:
         if format not in FORMATS:
@@ -129,7 +132,7 @@ def load(
     elif name in BENCHMARKS:
         _no_options(name, options)
         corpus = load_benchmark(name, data_dir)
-    elif Path(given).exists():
+    elif _exists(given):
         _no_options(given, options)
         corpus = load_files(Path(given), columns, encoding=encoding, positive=positive)
     elif Path(given).suffix or "/" in given:
@@ -139,8 +142,15 @@ def load(
     return corpus.sample(rows) if rows is not None else corpus
 
 
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:  # no file can have this name: it is too long, say
+        return False
+
+
 def _existing(path: str) -> Path:
-    if not Path(path).exists():
+    if not _exists(path):
         raise InputError(f"{path}: there is no such file or folder.")
     return Path(path)
 

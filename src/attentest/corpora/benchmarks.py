@@ -51,14 +51,10 @@ def load_benchmark(name: str, data_dir: str | Path | None = None) -> Corpus:
     if folder is None:
         raise InputError(f"'{name}' is read from a data folder: name it with --data-dir or in ATTENTEST_DATA.")
     tables = {split: _read(folder / file, name) for split, file in benchmark.files.items()}
-    parts = []
-    for split, table in benchmark.adapt(tables).items():
-        part = {ours: table[theirs] for ours, theirs in benchmark.columns.items()}
-        if split:
-            part["split"] = pa.repeat(split, table.num_rows)
-            part.setdefault("id", pa.array([f"{split}/{i}" for i in range(table.num_rows)]))
-        parts.append(pa.table(part))
-    merged = pa.concat_tables(parts, promote_options="permissive")
+    try:
+        merged = _merge(benchmark.adapt(tables), benchmark.columns)
+    except KeyError as error:
+        raise InputError(f"'{name}' in {folder} lacks a column ({error.args[0]}); is it the right folder?") from error
     return build_corpus(
         name,
         {column: merged[column] for column in merged.column_names},
@@ -66,6 +62,17 @@ def load_benchmark(name: str, data_dir: str | Path | None = None) -> Corpus:
         classes=benchmark.classes,
         recipe=benchmark.recipe,
     )
+
+
+def _merge(tables: Tables, columns: Mapping[str, str]) -> pa.Table:
+    parts = []
+    for split, table in tables.items():
+        part = {ours: table[theirs] for ours, theirs in columns.items()}
+        if split:
+            part["split"] = pa.repeat(split, table.num_rows)
+            part.setdefault("id", pa.array([f"{split}/{i}" for i in range(table.num_rows)]))
+        parts.append(pa.table(part))
+    return pa.concat_tables(parts, promote_options="permissive")
 
 
 def _read(file: Path, name: str) -> pa.Table:

@@ -11,12 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attentest.corpora.columns import to_column
 from attentest.corpora.labels import encode_labels
 from attentest.errors import InputError
 
 Kind = Literal["single", "pair", "generation"]
 SPLITS = ("train", "dev", "test")
 FEWEST_ROWS = 10
+_VISIBLE = r"[^\p{Z}\p{Cc}\p{Cf}]"  # more than blanks, NULs and marks without width
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,7 @@ def build_corpus(
     `split` and `rationale` are optional. Labels may be of any type; `classes`, when given, names the values
     0, 1, 2… of an integer label column.
     """
-    table = pa.table({key: _string_column(key, values) for key, values in columns.items()})
-    if "id" not in table.column_names:
-        table = table.append_column("id", pa.array(np.arange(table.num_rows)).cast(pa.string()))
+    table = _number_rows(pa.table({key: to_column(name, key, values) for key, values in columns.items()}))
     table, dropped = _drop_unusable(table, kind)
     said = [*notes, *dropped]
     if table.num_rows < FEWEST_ROWS:
@@ -140,29 +140,24 @@ def build_corpus(
     return Corpus(name, kind, table.select(order), names, (*said, *assumed), dict(recipe or {}))
 
 
-def _string_column(key: str, values: Any) -> Any:
-    column = values if isinstance(values, pa.ChunkedArray | pa.Array) else pa.array(values)
-    if key == "rationale":
-        return column.cast(pa.list_(pa.int8()))
-    if key == "label":
-        return column
-    return column.cast(pa.large_string())
+def _number_rows(table: pa.Table) -> pa.Table:
+    """Rows without an id get their number."""
+    numbers = pa.array(np.arange(table.num_rows)).cast(pa.large_string())
+    if "id" not in table.column_names:
+        return table.append_column("id", numbers)
+    return table.set_column(table.column_names.index("id"), "id", pc.coalesce(table["id"], numbers))
 
 
 def _drop_unusable(table: pa.Table, kind: Kind) -> tuple[pa.Table, list[str]]:
     notes = []
     for column in ("text", "second"):
         if column in table.column_names:
-            filled = pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(table[column]), ""), False)
+            filled = pc.fill_null(pc.match_substring_regex(table[column], _VISIBLE), False)
             table, note = _keep(table, filled, f"with an empty {column}")
             notes += note
     if kind != "generation":
-        labels = table["label"]
-        present = pc.is_valid(labels)
-        if pa.types.is_floating(labels.type):
-            present = pc.and_(present, pc.invert(pc.fill_null(pc.is_nan(labels), False)))
-        elif pa.types.is_string(labels.type) or pa.types.is_large_string(labels.type):
-            present = pc.and_(present, pc.fill_null(pc.not_equal(pc.utf8_trim_whitespace(labels), ""), False))
+        missing = pc.is_in(pc.utf8_lower(table["label"]), pa.array([None, "", "nan"], pa.large_string()))
+        present = pc.invert(missing)
         table, note = _keep(table, present, "without a label")
         notes += note
     return table, notes
@@ -201,14 +196,14 @@ SPLIT_NAMES = {
 def _fill_splits(table: pa.Table, name: str, *, labelled: bool) -> tuple[pa.Table, list[str]]:
     """Use the splits there are; carve dev out of train, and test too if there is none, the same way always."""
     if "split" in table.column_names:
-        given = table["split"].to_pylist()
-        unknown = sorted({str(s) for s in given if str(s).strip().lower() not in SPLIT_NAMES})
+        given = [str(s or "").strip() for s in table["split"].to_pylist()]
+        unknown = sorted({s for s in given if s.lower() not in SPLIT_NAMES})
         if unknown:
             raise InputError(
                 f"{name}: unknown split '{unknown[0]}'; the split column may hold train, dev and test "
                 "(or val, valid, validation for dev)."
             )
-        split = np.array([SPLIT_NAMES[str(s).strip().lower()] for s in given], dtype=object)
+        split = np.array([SPLIT_NAMES[s.lower()] for s in given], dtype=object)
         table = table.drop_columns("split")
     else:
         split = np.full(table.num_rows, "train", dtype=object)
@@ -220,6 +215,10 @@ def _fill_splits(table: pa.Table, name: str, *, labelled: bool) -> tuple[pa.Tabl
     for wanted, share in (("test", 0.2), ("dev", 0.15)):
         if not (split == wanted).any():
             chosen = _carve(np.flatnonzero(split == "train"), strata, share)
+            if not len(chosen):
+                raise InputError(
+                    f"{name}: every class has fewer than three training rows, too few to set some aside for {wanted}."
+                )
             split[chosen] = wanted
             notes.append(f"No {wanted} split was given: {len(chosen):,} training rows were set aside for it.")
     return table.append_column("split", pa.array(split, pa.string())), notes
@@ -233,10 +232,7 @@ def _carve(rows: np.ndarray, strata: np.ndarray, share: float) -> np.ndarray:
         members = generator.permutation(rows[strata[rows] == stratum])
         count = max(round(share * len(members)), 1) if len(members) > 2 else 0
         chosen.append(members[:count])
-    picked = np.sort(np.concatenate(chosen))
-    if not len(picked):
-        raise InputError("Every class has fewer than three training rows: too few to set some aside.")
-    return picked
+    return np.sort(np.concatenate(chosen))
 
 
 def _strata(corpus: Corpus) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,11 +12,13 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from attentest.corpora.columns import to_column
 from attentest.corpora.corpus import SPLIT_NAMES, Corpus, build_corpus
 from attentest.errors import InputError
 
 Columns = Mapping[str, str]  # our column name -> the file's
 _CHUNK = 50_000
+_BLOCK = 64 << 20  # bytes read at once: no row of a delimited file can be longer
 
 
 def load_files(
@@ -28,6 +31,8 @@ def load_files(
     recipe: Mapping[str, Any] | None = None,
 ) -> Corpus:
     """A corpus from one file, or from a folder whose files are named train, dev (or val) and test."""
+    if path.is_dir() and "split" in columns:
+        raise InputError(f"{path} is a folder, and its files are the splits: a split column is for a single file.")
     parts = _split_files(path) if path.is_dir() else {"": path}
     tables = []
     for split, file in parts.items():
@@ -40,7 +45,7 @@ def load_files(
         tables.append(table)
     merged = pa.concat_tables(tables, promote_options="permissive")
     return build_corpus(
-        path.stem,
+        path.resolve().stem,
         {name: merged[name] for name in merged.column_names},
         kind="pair" if "second" in columns else "single",
         positive=positive,
@@ -50,7 +55,7 @@ def load_files(
 
 
 def read_table(file: Path, columns: Columns, encoding: str = "utf-8") -> pa.Table:
-    """The wanted columns of one file, under our names."""
+    """The wanted columns of one file, under our names and, whatever the kind of file, of the same types."""
     readers = {
         ".csv": lambda: _read_delimited(file, columns, ",", encoding),
         ".tsv": lambda: _read_delimited(file, columns, "\t", encoding),
@@ -64,13 +69,11 @@ def read_table(file: Path, columns: Columns, encoding: str = "utf-8") -> pa.Tabl
         raise InputError(f"{file}: there is no such file.")
     try:
         table = reader()
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {error}.") from error
-    except pa.ArrowException as error:
+    except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file} cannot be read: {_first_line(error)}.") from error
     if not table.num_rows:
         raise InputError(f"{file} has no rows.")
-    return table
+    return pa.table({ours: to_column(str(file), ours, table[ours]) for ours in table.column_names})
 
 
 def _split_files(folder: Path) -> dict[str, Path]:
@@ -96,53 +99,80 @@ def _check_columns(file: Path, columns: Columns, there: Sequence[str]) -> None:
                 f"{file} has no column '{theirs}'; its columns are {', '.join(there)}. "
                 f"Name the {ours} column with --{ours}."
             )
+        if there.count(theirs) > 1:
+            raise InputError(f"{file} has {there.count(theirs)} columns called '{theirs}'; rename all but one.")
 
 
 def _read_delimited(file: Path, columns: Columns, delimiter: str, encoding: str) -> pa.Table:
     wanted = list(dict.fromkeys(columns.values()))
-    parse = pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     _check_encoding(file, encoding)
-    with pacsv.open_csv(file, pacsv.ReadOptions(encoding=encoding), parse) as header:
-        _check_columns(file, columns, header.schema.names)
+    # one thread, because only then do errors name the row
+    read = pacsv.ReadOptions(encoding=encoding, block_size=_BLOCK, use_threads=False)
+    parse = pacsv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
     # every wanted column is read as text: what a label means is decided over all rows, not over the first block
     convert = pacsv.ConvertOptions(include_columns=wanted, column_types=dict.fromkeys(wanted, pa.large_string()))
-    with pacsv.open_csv(file, pacsv.ReadOptions(encoding=encoding), parse, convert) as stream:
-        table = pa.Table.from_batches(stream, stream.schema)
-    return pa.table({ours: _parse_rationale(file, ours, table[theirs]) for ours, theirs in columns.items()})
+    try:
+        with pacsv.open_csv(file, read, parse) as header:
+            _check_columns(file, columns, header.schema.names)
+        with pacsv.open_csv(file, read, parse, convert) as stream:
+            table = pa.Table.from_batches(stream, stream.schema)
+    except pa.ArrowInvalid as error:
+        if "Empty CSV file" in str(error):
+            raise InputError(f"{file} has no rows.") from error
+        if "columns, got" in str(error):
+            raise InputError(
+                f"{file} cannot be read: {_first_line(error)}. A text that holds the separator, a line break or "
+                "a double quote must stand in double quotes."
+            ) from error
+        if "straddles" in str(error):
+            raise InputError(
+                f"{file} has a row of more than {_BLOCK >> 20} MB; is there a double quote that is not closed?"
+            ) from error
+        raise
+    return pa.table({ours: table[theirs] for ours, theirs in columns.items()})
 
 
 def _read_jsonl(file: Path, columns: Columns, encoding: str) -> pa.Table:
     chunks: list[pa.Table] = []
     rows: list[dict[str, Any]] = []
-    schema = pa.schema({ours: pa.list_(pa.int8()) if ours == "rationale" else pa.large_string() for ours in columns})
+    fields: dict[str, None] = {}
+    schema = pa.schema(dict.fromkeys(columns, pa.large_string()))
 
     def flush() -> None:
         chunks.append(pa.Table.from_pylist(rows, schema=schema))
         rows.clear()
 
     _check_encoding(file, encoding)
-    with file.open(encoding=encoding) as lines:
+    with file.open(encoding=_without_mark(encoding)) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
                 record = json.loads(line)
-            except ValueError as error:
-                raise InputError(f"{file}, line {number}: not valid JSON ({error}).") from error
+            except (ValueError, RecursionError) as error:
+                reason = getattr(error, "msg", error)  # without its own count of lines, which is always 1
+                raise InputError(f"{file}, line {number}: not valid JSON ({reason}).") from error
             if not isinstance(record, dict):
                 raise InputError(f"{file}, line {number}: expected an object with named fields.")
-            if not rows and not chunks:
-                _check_columns(file, columns, list(record))
-            rows.append({ours: _json_value(ours, record.get(theirs)) for ours, theirs in columns.items()})
+            fields |= dict.fromkeys(record)
+            where = f"{file}, line {number}"
+            rows.append({ours: _json_value(ours, record.get(theirs), where) for ours, theirs in columns.items()})
             if len(rows) == _CHUNK:
                 flush()
     flush()
+    if fields:
+        _check_columns(file, columns, list(fields))
     return pa.concat_tables(chunks)
 
 
-def _json_value(ours: str, value: Any) -> Any:
-    if value is None or isinstance(value, str) or ours == "rationale":
-        return value
+def _json_value(ours: str, value: Any, where: str) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        # half a surrogate pair, as in a tweet that was cut, is valid JSON but no text
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list | dict) and ours != "rationale":
+        raise InputError(f"{where}: the {ours} is {'a list' if isinstance(value, list) else 'an object'}, not text.")
     return json.dumps(value)
 
 
@@ -153,24 +183,18 @@ def _read_parquet(file: Path, columns: Columns) -> pa.Table:
     return pa.table({ours: table[theirs] for ours, theirs in columns.items()})
 
 
-def _parse_rationale(file: Path, ours: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """In a delimited file a rationale is written as 0s and 1s: '0 1 1 0', '0110' or '[0, 1, 1, 0]'."""
-    if ours != "rationale":
-        return column
-    marks = [[int(c) for c in value if c in "01"] if value else None for value in column.to_pylist()]
-    return pa.chunked_array([pa.array(marks, pa.list_(pa.int8()))])
-
-
 def _check_encoding(file: Path, encoding: str) -> None:
-    """Find the first byte that does not decode, so that the message can name its line."""
+    """Complain about bytes that do not decode, with the line of the first."""
+    try:
+        file.open(encoding=encoding).close()
+    except (LookupError, ValueError) as error:
+        raise InputError(f"There is no encoding called '{encoding}'.") from error
+    _refuse_utf16(file, encoding)
     try:
         with file.open(encoding=encoding) as lines:
-            number = 0
-            for number, _ in enumerate(lines, 1):  # noqa: B007 (read after the loop fails)
+            for _ in lines:
                 pass
-    except LookupError as error:
-        raise InputError(f"There is no encoding called '{encoding}'.") from error
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         line = _line_of_bad_byte(file, encoding)
         raise InputError(
             f"{file}, line {line}: not valid {encoding}. Save it as UTF-8, or name its encoding with --encoding "
@@ -178,14 +202,28 @@ def _check_encoding(file: Path, encoding: str) -> None:
         ) from error
 
 
+def _refuse_utf16(file: Path, encoding: str) -> None:
+    """UTF-16 read as something else may decode, to text full of NULs."""
+    with file.open("rb") as stream:
+        first = stream.read(2)
+    marked = first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    if (marked or b"\0" in first) and not codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
+        guess = "utf-16" if marked else "utf-16-be" if first[:1] == b"\0" else "utf-16-le"
+        raise InputError(f"{file} looks like UTF-16 and not like {encoding}: try --encoding {guess}.")
+
+
 def _line_of_bad_byte(file: Path, encoding: str) -> int:
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                line.decode(encoding)
-            except UnicodeDecodeError:
-                return number
+    data = file.read_bytes()
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as error:
+        return data[: error.start].decode(encoding, "ignore").count("\n") + 1
     return 1
+
+
+def _without_mark(encoding: str) -> str:
+    """The same encoding, but the mark some editors put at the start of UTF-8 is not read as text."""
+    return "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
 
 
 def _first_line(error: Exception) -> str:

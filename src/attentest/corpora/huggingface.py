@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from attentest.corpora.corpus import Corpus, build_corpus
 from attentest.errors import InputError
@@ -14,17 +15,22 @@ from attentest.errors import InputError
 
 def load(name: str, columns: Mapping[str, str], *, subset: str | None = None, positive: str | None = None) -> Corpus:
     """`name` is a dataset's name on the hub, a folder in its layout, or a folder made by `save_to_disk`."""
+    if not name:
+        raise InputError("hf: needs the name of a dataset or its folder, as in hf:imdb.")
     splits = _as_splits(_load_dataset(name, subset), name)
     tables, classes = [], None
     for split, dataset in splits.items():
-        if split == "unsupervised":
-            continue
-        missing = [c for c in columns.values() if c not in dataset.column_names]
-        if missing:
-            raise InputError(f"{name} has no column '{missing[0]}'; its columns are {', '.join(dataset.column_names)}.")
+        for ours, theirs in columns.items():
+            if theirs not in dataset.column_names:
+                raise InputError(
+                    f"{name} has no column '{theirs}'; its columns are {', '.join(dataset.column_names)}. "
+                    f"Name the {ours} column with --{ours}."
+                )
         classes = classes or getattr(dataset.features[columns["label"]], "names", None)
         table = dataset.with_format("arrow")[:]
         part = {ours: table[theirs] for ours, theirs in columns.items()}
+        if classes:
+            part["label"] = _without_unlabelled(part["label"])
         if len(splits) > 1:
             part["split"] = pa.chunked_array([pa.repeat(split, table.num_rows)])
             part.setdefault("id", pa.chunked_array([[f"{split}/{i}" for i in range(table.num_rows)]]))
@@ -56,6 +62,12 @@ def _load_dataset(name: str, subset: str | None) -> Any:
 
 def _as_splits(loaded: Any, name: str) -> Mapping[str, Any]:
     splits = loaded if isinstance(loaded, Mapping) else {"train": loaded}
-    if not splits:
+    labelled = {split: dataset for split, dataset in splits.items() if split != "unsupervised"}
+    if not labelled:
         raise InputError(f"The dataset '{name}' has no splits.")
-    return splits
+    return labelled
+
+
+def _without_unlabelled(labels: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Where labels have names, -1 says that a row has none: so are test sets hidden."""
+    return pc.if_else(pc.equal(labels, -1), None, labels)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 _WORD = re.compile(r"\S+")
+_MARK = re.compile(r"true|false|[01](?:\.0)?")
+_WRITTEN = re.compile(rf"(?:{_MARK.pattern}|[\s,\[\]])*", re.IGNORECASE)
 
 
 def of_sentences(text: str, supporting: Collection[int]) -> list[int]:
@@ -22,3 +24,10 @@ def of_phrases(text: str, phrases: Iterable[str]) -> list[int]:
 def of_majority(annotations: Sequence[Sequence[int]]) -> list[int]:
     """Marks the words that at least half of the annotators marked."""
     return [int(2 * sum(marks) >= len(marks)) for marks in zip(*annotations, strict=True)]
+
+
+def of_written(marks: str) -> list[int]:
+    """Marks written out: '0 1 1 0', '0110' or '[0, 1, 1, 0]'."""
+    if not _WRITTEN.fullmatch(marks):
+        raise ValueError(f"it holds '{marks[:40]}'")
+    return [int(mark[0] in "1t") for mark in _MARK.findall(marks.lower())]

@@ -15,7 +15,8 @@ def accuracy(labels: Labels, predicted: Labels) -> float:
 
 def f1(labels: Labels, predicted: Labels, classes: int) -> float:
     """F1 of the positive class (1) when there are two, else the mean over classes; 0 where a class is never hit."""
-    confusion = np.bincount(labels * classes + predicted, minlength=classes**2).reshape(classes, classes)
+    pair = labels.astype(np.int64) * classes + predicted  # int64: narrow labels would overflow
+    confusion = np.bincount(pair, minlength=classes**2).reshape(classes, classes)
     hit = np.diag(confusion)
     total = confusion.sum(0) + confusion.sum(1)
     each = np.divide(2.0 * hit, total, out=np.zeros(classes), where=total > 0)

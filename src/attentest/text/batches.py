@@ -73,9 +73,9 @@ def inference_batches(data: TokenizedCorpus, rows: np.ndarray, max_padded: int =
     order = np.argsort(lengths, kind="stable")
     start = 0
     while start < len(order):
-        size = max(1, max_padded // max(1, int(lengths[order[start]])))
-        # the last text of a batch is its longest: shrink until that one fits
-        while size > 1 and size * int(lengths[order[min(start + size, len(order)) - 1]]) > max_padded:
-            size = max(1, min(size - 1, max_padded // int(lengths[order[min(start + size, len(order)) - 1]])))
+        # the last text of a batch is its longest: with n texts it has n times as many tokens
+        longest = lengths[order[start : start + max_padded]]
+        fitting = np.arange(1, len(longest) + 1) * longest <= max_padded
+        size = max(1, int(fitting.sum()))
         yield make_batch(data, rows[order[start : start + size]])
         start += size

@@ -120,7 +120,7 @@ def _check_splits(corpus: Corpus, split: np.ndarray, labels: np.ndarray) -> None
 def _count(tokens: list[str], sequences: Sequences, train: np.ndarray, min_frequency: int) -> Vocabulary:
     in_train = np.repeat(train, sequences.lengths)
     counts = np.bincount(sequences.ids[in_train], minlength=len(tokens))
-    # a text that spells out "<pad>" must not become padding
+    # spelled out in a text these are unknown words
     reserved = np.array([token in SPECIAL for token in tokens])
     counts[reserved] = 0
     kept = np.flatnonzero(counts >= max(min_frequency, 1))

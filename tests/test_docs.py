@@ -1,0 +1,77 @@
+"""What README and docs say is true: commands parse, the Python example runs, files they name exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import typer
+
+from attentest import cli
+from attentest.corpora import FORMATS, corpus_names
+from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS
+from attentest.training.folder import FILES
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def commands() -> list[tuple[str, str]]:
+    found = []
+    for page in PAGES:
+        for block in re.findall(r"```bash\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+            lines = (line.partition("  #")[0].strip() for line in block.splitlines())
+            found += [(page.name, line) for line in lines if line.startswith("attentest ")]
+    return found
+
+
+@pytest.mark.parametrize(("page", "line"), commands())
+def test_every_command_parses(page: str, line: str) -> None:
+    _, name, *arguments = shlex.split(line)
+    command = typer.main.get_command(cli.app).commands[name]  # type: ignore[attr-defined]
+    context = command.make_context(name, arguments, resilient_parsing=False)
+    assert context.params
+
+
+def test_readme_names_commands_that_the_makefile_has() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = set(re.findall(r"make ([a-z]+)", README))
+    assert {"demo", "test", "bench", "lint", "reproduce"} <= named <= targets
+
+
+def test_the_python_example_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    rows = [f"a {word} film {i},{stars}" for i in range(15) for word, stars in (("good", 5), ("bad", 1))]
+    (tmp_path / "reviews.csv").write_text("\n".join(["body,stars", *rows]))
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    exec(example, {})
+    assert capsys.readouterr().out.count("heaviest:") == 5
+
+
+def test_links_and_pictures_exist() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_readme_lists_every_part_and_every_file_of_a_run() -> None:
+    for name in (*ENCODERS, *ALIGNMENTS, *PROJECTIONS):
+        assert re.search(rf"`{name}[`:]", README), name
+    for name in set(FILES) - {"checkpoint.safetensors", "result.json"}:
+        assert name in README, name
+
+
+def test_every_name_has_a_summary() -> None:
+    summaries = [*corpus_names().values(), *(source.summary for source in FORMATS.values())]
+    parts = (*ENCODERS.values(), *ALIGNMENTS.values(), *PROJECTIONS.values())
+    assert all(10 < len(summary) < 110 for summary in (*summaries, *(part.summary for part in parts)))
+
+
+def test_documents_do_not_speak_of_one_machine() -> None:
+    for page in (*PAGES, ROOT / "CHANGELOG.md", ROOT / "Makefile"):
+        assert not re.search(r"/(work|root|home|opt)/", page.read_text(encoding="utf-8")), page
