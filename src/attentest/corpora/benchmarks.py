@@ -50,7 +50,7 @@ def load_benchmark(name: str, data_dir: str | Path | None = None) -> Corpus:
     folder = data_folder(data_dir)
     if folder is None:
         raise InputError(f"'{name}' is read from a data folder: name it with --data-dir or in ATTENTEST_DATA.")
-    tables = {split: _read(folder / file, name) for split, file in benchmark.files.items()}
+    tables = {split: _with_split(_read(folder / file, name), split) for split, file in benchmark.files.items()}
     try:
         merged = _merge(benchmark.adapt(tables), benchmark.columns)
     except KeyError as error:
@@ -82,6 +82,13 @@ def _read(file: Path, name: str) -> pa.Table:
         return pq.read_table(file)
     except pa.ArrowException as error:
         raise InputError(f"{file} is not a readable Parquet file ({error}).") from error
+
+
+def _with_split(table: pa.Table, split: str) -> pa.Table:
+    """Ids are unique in their file only, so they get its split before them."""
+    if not split or "id" not in table.column_names:
+        return table
+    return _with(table, "id", pc.binary_join_element_wise(split, table["id"].cast(pa.string()), "/"))
 
 
 def _with(table: pa.Table, column: str, values: Any) -> pa.Table:

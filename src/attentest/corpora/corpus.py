@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -121,9 +122,10 @@ def build_corpus(
     `split` and `rationale` are optional. Labels may be of any type; `classes`, when given, names the values
     0, 1, 2… of an integer label column.
     """
-    table = _number_rows(pa.table({key: to_column(name, key, values) for key, values in columns.items()}))
+    table = pa.table({key: to_column(name, key, values) for key, values in columns.items()})
+    table, repeated = _tell_apart(table)
     table, dropped = _drop_unusable(table, kind)
-    said = [*notes, *dropped]
+    said = [*notes, *repeated, *dropped]
     if table.num_rows < FEWEST_ROWS:
         raise InputError(
             f"{name} has {table.num_rows} usable rows; at least {FEWEST_ROWS} are needed to train, choose an "
@@ -140,12 +142,22 @@ def build_corpus(
     return Corpus(name, kind, table.select(order), names, (*said, *assumed), dict(recipe or {}))
 
 
-def _number_rows(table: pa.Table) -> pa.Table:
-    """Rows without an id get their number."""
+def _tell_apart(table: pa.Table) -> tuple[pa.Table, list[str]]:
+    """A row is found again by its id: one that has none gets its number, the second 'a' becomes 'a#2'."""
     numbers = pa.array(np.arange(table.num_rows)).cast(pa.large_string())
     if "id" not in table.column_names:
-        return table.append_column("id", numbers)
-    return table.set_column(table.column_names.index("id"), "id", pc.coalesce(table["id"], numbers))
+        return table.append_column("id", numbers), []
+    ids = pc.coalesce(pc.if_else(pc.equal(table["id"], ""), None, table["id"]), numbers)
+    repeated = len(ids) - pc.count_distinct(ids).as_py()
+    notes = [f"{repeated:,} rows repeat the id of another; they are told apart as #2, #3…"] if repeated else []
+    if repeated:
+        seen: Counter[str] = Counter()
+        unique = []
+        for given in ids.to_pylist():
+            seen[given] += 1
+            unique.append(given if seen[given] == 1 else f"{given}#{seen[given]}")
+        ids = pa.array(unique, pa.large_string())
+    return table.set_column(table.column_names.index("id"), "id", ids), notes
 
 
 def _drop_unusable(table: pa.Table, kind: Kind) -> tuple[pa.Table, list[str]]:

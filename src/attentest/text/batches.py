@@ -20,8 +20,8 @@ class Batch:
 
     ids: Int[Tensor, "batch tokens"]
     mask: Bool[Tensor, "batch tokens"]
-    rows: Int[np.ndarray, batch]
-    labels: Int[Tensor, batch] | None = None
+    rows: Int[np.ndarray, "batch"]
+    labels: Int[Tensor, "batch"] | None = None
     preset: Float[Tensor, "batch tokens"] | None = None
 
     def __len__(self) -> int:

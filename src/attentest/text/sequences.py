@@ -12,20 +12,20 @@ from jaxtyping import Float, Int
 class Sequences:
     """Sequence i is `ids[offsets[i]:offsets[i + 1]]`."""
 
-    ids: Int[np.ndarray, tokens]
+    ids: Int[np.ndarray, "tokens"]
     offsets: Int[np.ndarray, sequences + 1]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, row: int) -> Int[np.ndarray, length]:
+    def __getitem__(self, row: int) -> Int[np.ndarray, "length"]:
         return self.ids[self.offsets[row] : self.offsets[row + 1]]
 
     @property
-    def lengths(self) -> Int[np.ndarray, sequences]:
+    def lengths(self) -> Int[np.ndarray, "sequences"]:
         return np.diff(self.offsets)
 
-    def padded(self, rows: Int[np.ndarray, batch], values: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def padded(self, rows: Int[np.ndarray, "batch"], values: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The sequences of `rows` side by side, filled up with 0, and the mask of what is real.
 
         `values`, when given, are other numbers of the same layout (weights, say) to lay out instead of the ids.
@@ -37,7 +37,7 @@ class Sequences:
         where = np.where(mask, starts[:, None] + step, 0)
         return np.where(mask, flat[where], flat.dtype.type(0)), mask
 
-    def select(self, rows: Int[np.ndarray, kept], longest: int) -> Sequences:
+    def select(self, rows: Int[np.ndarray, "kept"], longest: int) -> Sequences:
         """These rows only (in rising order), each cut to `longest` tokens."""
         if len(rows) == len(self) and not (self.lengths > longest).any():
             return self
