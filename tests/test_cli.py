@@ -86,7 +86,11 @@ def test_json_is_one_object(command, tmp_path: Path) -> None:  # type: ignore[no
     assert found["classes"] == ["class 0", "class 1"]
 
 
-def test_corpus_options_and_every_model_option(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_corpus_options_and_every_model_option(  # type: ignore[no-untyped-def]
+    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[int] = []
+    monkeypatch.setattr("torch.set_num_threads", counted.append)
     answer = command(
         "train", "planted", "-o", "difficulty=0.5", "--rows", "60", "--encoder", "transformer",
         "--self-projection", "sparsemax", "--alignment", "deep:1", "--projection", "sparsegen:0.5",
@@ -103,6 +107,7 @@ def test_corpus_options_and_every_model_option(command, tmp_path: Path) -> None:
     assert settings["training"]["attention_lr"] == 1e-3
     assert settings["text"]["max_tokens"] == 9
     assert "Cut" in answer.err
+    assert counted == [1]
 
 
 def test_preset_from_another_run(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -131,6 +136,7 @@ def test_lists(command) -> None:  # type: ignore[no-untyped-def]
         (["train", "planted", "--encoder", "bilstn"], "did you mean 'bilstm'"),
         (["train", "planted", "-o", "difficulty"], "NAME=VALUE"),
         (["train", "planted", "-o", "rows=60"], "--rows 60"),
+        (["train", "planted", "--text", "body"], "knows its own columns"),
         (["train", "planted", "-o", "difficult=1"], "did you mean 'difficulty'"),
         (["train", "planted", "-o", "difficulty=hard"], "expected float"),
         (["train", ".", "--format", "imdb"], "did you mean 'aclimdb'"),

@@ -30,7 +30,10 @@ def random_hidden(*shape: int) -> Tensor:
 def affine(layer: nn.Linear, x: list[float]) -> list[float]:
     """W x + b, without the b where there is none."""
     bias = layer.bias.tolist() if layer.bias is not None else [0.0] * layer.out_features
-    return [b + sum(w * value for w, value in zip(row, x, strict=True)) for row, b in zip(layer.weight.tolist(), bias, strict=True)]
+    return [
+        b + sum(w * value for w, value in zip(row, x, strict=True))
+        for row, b in zip(layer.weight.tolist(), bias, strict=True)
+    ]
 
 
 def score(module: nn.Module, h: list[float]) -> float:

@@ -19,7 +19,6 @@ WORDS, DIMENSION, HIDDEN = 40, 6, 8
 ENCODER_CHOICES = [(name, "softmax") for name in ENCODERS] + [("transformer", "sparsemax"), ("transformer", "entmax")]
 PARAMETERS = {"sparsegen": ["sparsegen:0.5", "sparsegen:-3"], "entmax": ["entmax", "entmax:1.3"]}
 PROJECTION_CHOICES = [spec for name in PROJECTIONS for spec in PARAMETERS.get(name, [name])]
-TOLERANCE = 1e-6  # float32
 
 every_encoder = pytest.mark.parametrize(("encoder", "self_projection"), ENCODER_CHOICES)
 every_alignment = pytest.mark.parametrize("alignment", ALIGNMENTS)
@@ -28,8 +27,9 @@ both_class_counts = pytest.mark.parametrize("classes", [2, 4])
 
 
 def make_model(
-    encoder: str, self_projection: str, alignment: str, projection: str, classes: int, seed: int = 0
+    encoder: str, self_projection: str, alignment: str, projection: str, classes: int, seed: int = 0, sharp: float = 1
 ) -> Classifier:
+    """A random model; a sharp one has weights far from uniform and logits far from 0."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         vectors = torch.randn(WORDS, DIMENSION)  # the vector of padding too, so that it would show
@@ -37,7 +37,7 @@ def make_model(
         model = Classifier(settings, vectors, classes).eval()
         for name, parameter in model.named_parameters():
             if name.startswith(("alignment.", "decoder.")):
-                parameter.data *= 3  # weights far from uniform, logits far from 0
+                parameter.data *= sharp
     return model
 
 
@@ -50,7 +50,9 @@ def make_texts(seed: int, count: int = 7, longest: int = 20) -> tuple[list[np.nd
     return ids, [generator.dirichlet(np.ones(n)).astype(np.float32) for n in lengths]
 
 
-def make_batch(texts: tuple[list[np.ndarray], list[np.ndarray]], rows: list[int] | None = None, extra: int = 0) -> Batch:
+def make_batch(
+    texts: tuple[list[np.ndarray], list[np.ndarray]], rows: list[int] | None = None, extra: int = 0
+) -> Batch:
     """Those rows side by side, with `extra` columns of padding."""
     rows = list(range(len(texts[0]))) if rows is None else rows
     batch = batch_of_sequences([texts[0][i] for i in rows])
@@ -80,10 +82,8 @@ def largest_deviation(model: Classifier, texts: tuple[list[np.ndarray], list[np.
     shuffled = np.random.default_rng(count).permutation(count).tolist()
     ways = [
         ([shuffled], 0),
-        ([list(range(count))], 1),
         ([list(range(count))], 45),
         ([[i] for i in range(count)], 0),
-        ([[i] for i in range(count)], 9),
         ([shuffled[:3], shuffled[3:]], 2),
     ]
     worst = 0.0
@@ -106,9 +106,11 @@ def largest_deviation(model: Classifier, texts: tuple[list[np.ndarray], list[np.
 def test_padding_batch_size_and_order_change_nothing(
     encoder: str, self_projection: str, alignment: str, projection: str, classes: int
 ) -> None:
-    for seed in range(2):
-        model = make_model(encoder, self_projection, alignment, projection, classes, seed)
-        assert largest_deviation(model, make_texts(seed + 10)) <= TOLERANCE
+    plain = make_model(encoder, self_projection, alignment, projection, classes, seed=1)
+    assert largest_deviation(plain, make_texts(10)) <= 1e-6
+    # a sharp model magnifies the rounding of float32; in float64 nothing but a leak could show
+    sharp = make_model(encoder, self_projection, alignment, projection, classes, seed=2, sharp=5).double()
+    assert largest_deviation(sharp, make_texts(11)) <= 1e-12
 
 
 @every_encoder
@@ -175,6 +177,10 @@ def test_two_classes_have_one_logit_against_zero(encoder: str, self_projection: 
     assert model.bias()[0] == 0
 
 
+def is_sparse(projection: str) -> bool:
+    return projection.startswith(("sparse", "entmax"))
+
+
 @every_encoder
 @every_alignment
 @every_projection
@@ -189,7 +195,9 @@ def test_gradients_reach_every_parameter(encoder: str, self_projection: str, ali
         elif name.startswith("embedding."):
             gradient = parameter.grad.coalesce()
             assert gradient.indices()[0].tolist() == sorted(set(batch.ids[batch.mask].tolist()))
-            assert (gradient.values().abs().amax(1) > 0).all()
+            reached = gradient.values().abs().amax(1) > 0
+            # without context, only tokens with weight are heard
+            assert reached.any() if is_sparse(projection) else reached.all()
         else:
             assert torch.isfinite(parameter.grad).all(), name
             # a key's bias adds the same to every score of a query, and projections see only differences
@@ -250,7 +258,7 @@ def test_vectors_given_are_copied_and_padding_is_not_trained() -> None:
         ({"encoder": "bilstn"}, "Unknown encoder 'bilstn'; did you mean 'bilstm'?"),
         ({"alignment": "dott"}, "did you mean 'dot'"),
         ({"projection": "softmaks"}, "did you mean 'softmax'"),
-        ({"projection": "entmax:0"}, "from 1 to 10"),
+        ({"projection": "entmax:0"}, "from 1 to 4"),
         ({"self_projection": "uniform"}, "Unknown projection 'uniform'"),
         ({"self_projection": "preset"}, "Unknown projection 'preset'"),
         ({"hidden": 1}, "hidden is 1; it must be at least 2."),

@@ -155,7 +155,7 @@ def test_only_encoders_with_context_look_beyond_a_token(name: str) -> None:
 
 def norm(layer: nn.LayerNorm, x: Tensor) -> Tensor:
     centred = x - sum(x) / len(x)
-    return centred / math.sqrt(sum(centred**2) / len(x) + layer.eps) * layer.weight + layer.bias
+    return centred / (sum(centred**2) / len(x) + layer.eps) ** 0.5 * layer.weight + layer.bias
 
 
 def apply(layer: nn.Linear, x: Tensor) -> Tensor:

@@ -150,7 +150,7 @@ def test_batch_of_sequences() -> None:
 def test_batch_moves_with_all_its_parts(preset: bool) -> None:
     data = corpus_of([3] * 10)
     if preset:
-        data = data.with_preset(np.ones(len(data.sequences.ids)))
+        data = data.with_preset(np.full(len(data.sequences.ids), 1 / 3))
     moved = make_batch(data, np.array([1, 2])).to("meta")
     assert len(moved) == 2
     parts = [moved.ids, moved.mask, moved.labels] + ([moved.preset] if preset else [])

@@ -164,14 +164,18 @@ def test_progress_reaches_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chunked.vocabulary.tokens == whole.vocabulary.tokens
 
 
-def test_preset_weights_need_one_for_each_token() -> None:
+def test_preset_weights_are_a_distribution_over_the_tokens_of_each_text() -> None:
     data = tokenize_corpus(corpus_of(["a b c"]), TextSettings())
-    weights = np.arange(len(data.sequences.ids)) / 100
+    weights = np.ones(len(data.sequences.ids))
+    weights[:3] = [0.2, 0.3, 0.5]
     batch = make_batch(data.with_preset(weights), np.array([0, 1]))
     assert batch.preset is not None
-    assert batch.preset.numpy() == pytest.approx(np.array([[0, 0.01, 0.02], [0.03, 0, 0]]))
+    assert batch.preset.numpy() == pytest.approx(np.array([[0.2, 0.3, 0.5], [1, 0, 0]]))
     with pytest.raises(InputError, match="Preset weights are for 3 tokens, the corpus has 12"):
         data.with_preset(weights[:3])
+    for wrong in ([0.2, 0.3, 0.6], [-0.2, 0.7, 0.5]):
+        with pytest.raises(InputError, match="sum to 1"):
+            data.with_preset(np.concatenate((wrong, weights[3:])))
 
 
 def test_vocabulary() -> None:

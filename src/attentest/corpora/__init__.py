@@ -110,12 +110,17 @@ def load(
     in a corpus's original layout. `text`, `label`, `second`, `split`, `id` and `rationale` name the columns of
     a file; `rows` takes a random sample; other options go to the corpus (`difficulty=0.5` for planted).
     """
-    named = {"second": second, "split": split, "id": id, "rationale": rationale}
-    columns = {"text": text or "text", "label": label or "label"} | {k: v for k, v in named.items() if v}
+    asked = {"text": text, "label": label, "second": second, "split": split, "id": id, "rationale": rationale}
+    chosen = {column: theirs for column, theirs in asked.items() if theirs}
+    columns = {"text": "text", "label": "label"} | chosen
     given = str(source)
     if not given.strip():
         raise InputError("No corpus was named: give a name, a file, a folder or hf:NAME.")
     name = ALIASES.get(given, given)
+    if chosen and (format is not None or name in corpus_names()):
+        raise InputError(
+            f"{given} knows its own columns; --{next(iter(chosen))} is for files of yours and hf: datasets."
+        )
     if format is not None:
         if format not in FORMATS:
             raise unknown_name("format", format, FORMATS)

@@ -83,7 +83,7 @@ class Classifier(nn.Module):
         """What each token would add to the logits at weight 1: decode(α) = α @ token_logits + bias."""
         return _all_classes(encoded.hidden @ self.decoder.weight.T)
 
-    def bias(self) -> Float[Tensor, classes]:
+    def bias(self) -> Float[Tensor, "classes"]:
         return _all_classes(self.decoder.bias)
 
     def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:

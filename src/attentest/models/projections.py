@@ -80,8 +80,8 @@ PROJECTIONS = {
         "between softmax (alpha 1) and sparsemax (alpha 2)",
         lambda z, mask, parameter, **_: entmax(z, mask, parameter),
         1.5,
-        lambda alpha: 1 <= alpha <= 10,
-        "from 1 to 10",
+        lambda alpha: 1 <= alpha <= 4,  # steeper ones move by whole percents with the last bit of a score
+        "from 1 to 4",
     ),
     "sparsegen": Part(
         "sparsemax with settable sparsity lambda < 1 (ME)",

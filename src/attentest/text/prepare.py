@@ -44,6 +44,9 @@ class TokenizedCorpus:
             raise InputError(
                 f"Preset weights are for {len(weights):,} tokens, the corpus has {len(self.sequences.ids):,}."
             )
+        totals = np.add.reduceat(weights, self.sequences.offsets[:-1])
+        if not (weights >= 0).all() or np.abs(totals - 1).max() > 1e-4:
+            raise InputError("Preset weights must be at least 0 and sum to 1 over each text.")
         return replace(self, preset=weights.astype(np.float32))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from attentest.errors import InputError
@@ -63,7 +63,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 def write_json(path: Path, content: Mapping[str, Any] | list[Any]) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    write_whole(path, lambda draft: _write_text(draft, text))
+    write_whole(path, lambda draft: _write_bytes(draft, text.encode()))
 
 
 def read_json(path: Path) -> Any:
@@ -90,7 +90,8 @@ def read_table(path: Path) -> pa.Table:
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
     ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_whole(path, lambda draft: save_file(ready, draft, metadata=dict(metadata or {})))
+    content = save(ready, metadata=dict(metadata or {}))
+    write_whole(path, lambda draft: _write_bytes(draft, content))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -104,5 +105,5 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise InputError(f"{path} is truncated, damaged or not a safetensors file ({error}).") from error
 
 
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+def _write_bytes(path: Path, content: bytes) -> None:
+    path.write_bytes(content)

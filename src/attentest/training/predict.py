@@ -19,9 +19,9 @@ from attentest.text.sequences import unpad
 class Predictions:
     """In the order of `rows`; the weights of text i are an array as long as the text."""
 
-    rows: Int[np.ndarray, rows]
+    rows: Int[np.ndarray, "rows"]
     probabilities: Float[np.ndarray, "rows classes"]
-    weights: list[Float[np.ndarray, tokens]]
+    weights: list[Float[np.ndarray, "tokens"]]
 
 
 def predict(

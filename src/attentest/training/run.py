@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 import torch
 
+from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.models.classifier import Classifier, ModelSettings
 from attentest.text.batches import batch_of_sequences
+from attentest.text.prepare import TokenizedCorpus, tokenize_corpus
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
@@ -95,6 +97,22 @@ class Run:
                 f"{self.path / 'model.safetensors'} does not belong to this run: {str(error).splitlines()[-1].strip()}"
             ) from error
         return model.eval()
+
+    def test_data(self) -> TokenizedCorpus:
+        """The test split as the model reads it, from the run's own tables: the corpus itself is not needed."""
+        table = self.predictions
+        labels = [self.classes.index(name) for name in table["label"].to_pylist()]
+        columns = {
+            "id": table["id"],
+            "split": pa.repeat("test", table.num_rows),
+            "text": table["text"],
+            "label": pa.array(labels, pa.int32()),
+        }
+        corpus = Corpus(self.settings["corpus"]["name"], "single", pa.table(columns), tuple(self.classes))
+        data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
+        if self.settings["model"]["projection"] == "preset":
+            data = data.with_preset(np.concatenate(self.attention["weight"].to_pylist()))
+        return data
 
     def attend(self, texts: Sequence[str] | str) -> Heatmaps:
         """Predictions and attention for texts of one's own."""
