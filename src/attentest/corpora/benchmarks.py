@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from attentest.corpora import rationales
 from attentest.corpora.corpus import Corpus, Kind, build_corpus
+from attentest.corpora.parquet import read_parquet
 from attentest.errors import InputError
 
 Tables = dict[str, pa.Table]
@@ -79,7 +79,7 @@ def _read(file: Path, name: str) -> pa.Table:
     if not file.is_file():
         raise InputError(f"'{name}' needs {file}, which is not there; is the data folder the right one?")
     try:
-        return pq.read_table(file)
+        return read_parquet(file)
     except pa.ArrowException as error:
         raise InputError(f"{file} is not a readable Parquet file ({error}).") from error
 

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from attentest.corpora.columns import to_column
 from attentest.corpora.corpus import SPLIT_NAMES, Corpus, build_corpus
+from attentest.corpora.parquet import read_parquet
 from attentest.errors import InputError
 
 Columns = Mapping[str, str]  # our column name -> the file's
@@ -179,7 +180,7 @@ def _json_value(ours: str, value: Any, where: str) -> str | None:
 def _read_parquet(file: Path, columns: Columns) -> pa.Table:
     there = pq.read_schema(file).names
     _check_columns(file, columns, there)
-    table = pq.read_table(file, columns=list(dict.fromkeys(columns.values())))
+    table = read_parquet(file, list(dict.fromkeys(columns.values())))
     return pa.table({ours: table[theirs] for ours, theirs in columns.items()})
 
 

@@ -27,6 +27,17 @@ class Batch:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def select(self, places: Int[Tensor, "chosen"]) -> Batch:
+        """These texts of the batch only, without the padding that none of them needs."""
+        tokens = int(self.mask[places].sum(1).max())
+        return Batch(
+            ids=self.ids[places, :tokens],
+            mask=self.mask[places, :tokens],
+            rows=self.rows[places.cpu().numpy()],
+            labels=None if self.labels is None else self.labels[places],
+            preset=None if self.preset is None else self.preset[places, :tokens],
+        )
+
     def to(self, device: torch.device | str) -> Batch:
         return replace(
             self,

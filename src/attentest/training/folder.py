@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from attentest.corpora.parquet import read_parquet
 from attentest.errors import InputError
 
 # everything a run may leave in its folder
@@ -81,7 +82,7 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 def read_table(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path)
+        return read_parquet(path)
     except FileNotFoundError as error:
         raise InputError(f"{path} is not there; the run is not finished.") from error
     except (OSError, pa.ArrowException) as error:
