@@ -16,6 +16,10 @@ from benchmarks.row import Row
 BENCHMARKS = {
     "training-sst": "benchmarks.training:sst_like",
     "training-imdb": "benchmarks.training:imdb_like",
+    "gradient-input-sst": "benchmarks.gradients:input_sst",
+    "gradient-input-imdb": "benchmarks.gradients:input_imdb",
+    "influence-sst": "benchmarks.gradients:influence_sst",
+    "influence-imdb": "benchmarks.gradients:influence_imdb",
     "memory": "benchmarks.memory:million_rows",
 }
 

@@ -35,10 +35,11 @@ class Work:
     longest: int
     epochs: int
     target: float
+    tilt: float = 1.6  # how much likelier a leaning word is in its class
 
 
 def sst_like() -> list[Row]:
-    return compare(Work("training-sst", rows=8000, mean=19, longest=50, epochs=3, target=2.0))
+    return compare(Work("training-sst", rows=8000, mean=19, longest=50, epochs=3, target=2.0, tilt=4.0))
 
 
 def imdb_like() -> list[Row]:
@@ -96,7 +97,7 @@ def made_up(work: Work) -> TokenizedCorpus:
     labels = generator.integers(0, 2, work.rows)
     choices = []
     for label in (0, 1):
-        tilted = weight * np.where(lean == 2 * label - 1, 1.6, 1.0)
+        tilted = weight * np.where(lean == 2 * label - 1, work.tilt, 1.0)
         choices.append(np.cumsum(tilted / tilted.sum()))
     texts = []
     for label, length in zip(labels, lengths, strict=True):

@@ -128,6 +128,21 @@ def test_lists(command) -> None:  # type: ignore[no-untyped-def]
     assert set(json.loads(command("corpora", "--json").out)) == {"corpora", "formats"}
 
 
+def test_trials_are_listed_and_held(command, run: attentest.Run) -> None:  # type: ignore[no-untyped-def]
+    from attentest.trials import TRIALS
+
+    listed = json.loads(command("trials", "--json").out)
+    assert set(listed) == set(TRIALS)
+    assert all(name in command("trials").out for name in TRIALS)
+    found = json.loads(command("trial", "permutation", run.path, "-o", "permutations=5", "--json").out)
+    assert set(found) >= {"trial", "answer", "summary", "signature", "files"}
+    assert found["signature"]["settings"]["permutations"] == 5
+    assert all(Path(file).exists() for file in found["files"].values())
+    said = command("trial", "flips", run.path, "--texts", "10")
+    assert said.code == 0
+    assert "McNemar" in said.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -140,8 +155,12 @@ def test_lists(command) -> None:  # type: ignore[no-untyped-def]
         (["train", "planted", "-o", "difficult=1"], "did you mean 'difficulty'"),
         (["train", "planted", "-o", "difficulty=hard"], "expected float"),
         (["train", ".", "--format", "imdb"], "did you mean 'aclimdb'"),
-        (["train", "planted", "--threads", "0"], "at least 1"),
+        (["train", "planted", "--threads", "0"], "between 1 and 1024"),
         (["show", "nothere"], "no such run folder"),
+        (["trial", "permutation", "nothere"], "no such run folder"),
+        (["trial", "permutations", "nothere"], "did you mean 'permutation'"),
+        (["trial", "permutation", "nothere", "-o", "permutations"], "NAME=VALUE"),
+        (["trial", "all", "nothere", "-o", "seed=1"], "belong to one trial"),
         (["train", "planted", "--preset", "nothere"], "no such run folder"),
         (["train"], "Missing argument"),
         (["train", "planted", "--epochs", "many"], "Invalid value"),

@@ -13,6 +13,7 @@ from attentest import cli
 from attentest.corpora import FORMATS, corpus_names
 from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS
 from attentest.training.folder import FILES
+from attentest.trials import TRIALS
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -64,6 +65,10 @@ def test_readme_lists_every_part_and_every_file_of_a_run() -> None:
         assert re.search(rf"`{name}[`:]", README), name
     for name in set(FILES) - {"checkpoint.safetensors", "result.json"}:
         assert name in README, name
+
+
+def test_readme_lists_every_trial() -> None:
+    assert all(f"`{name}`" in README for name in TRIALS)
 
 
 def test_every_name_has_a_summary() -> None:

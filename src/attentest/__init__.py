@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Corpus", "InputError", "Run", "load", "open_run", "train"]
+__all__ = ["Corpus", "Finding", "InputError", "Run", "load", "open_run", "train", "trial"]
 
 # Threads that wait by spinning fight over shared cores and make small batches several times slower. OpenMP reads
 # these once, when torch is first imported; whoever sets them first keeps their choice.
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from attentest.corpora import Corpus, load
     from attentest.errors import InputError
     from attentest.training import Run, open_run, train
+    from attentest.trials import Finding, trial
 
 _HOMES = {
     "load": "attentest.corpora:load",
@@ -30,7 +31,13 @@ _HOMES = {
     "train": "attentest.training:train",
     "Run": "attentest.training:Run",
     "open_run": "attentest.training:open_run",
+    "trial": "attentest.trials:trial",
+    "Finding": "attentest.trials:Finding",
 }
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
 
 
 def __getattr__(name: str) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
-from collections.abc import Container
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,14 +28,14 @@ AsJson = Annotated[bool, Option("--json", help="Print one JSON object instead.")
 
 def main() -> None:
     """Run the command line; what the user can mend is a sentence and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        # a terminal that cannot write √ or an emoji gets a ? for it
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         app()
     except InputError as error:
         print(f"attentest: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("attentest: stopped. Started again, a training goes on from its last epoch.", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
@@ -156,7 +157,8 @@ def train(
             "min_tokens": min_tokens, "max_tokens": max_tokens, "long": long, "vectors": vectors,
             "dimension": dimension,
         }  # fmt: skip
-        run = attentest.train(
+        run = _stoppable(
+            attentest.train,
             corpus,
             out,
             device=device,
@@ -170,7 +172,8 @@ def train(
             **{name: value for name, value in text_settings.items() if value is not None},
         )  # fmt: skip
     if as_json:
-        print(json.dumps({"run": str(run.path), "test": run.metrics, "notes": run.notes, **run.settings["corpus"]}))
+        test = {name: None if math.isnan(value) else value for name, value in run.metrics.items()}
+        print(json.dumps({"run": str(run.path), "test": test, "notes": run.notes, **run.settings["corpus"]}))
         return
     scores = "  ".join(f"{name} {value:.3f}" for name, value in run.metrics.items())
     print(f"test  {scores}\n{run.path}  (look at its attention: attentest show {run.path})")
@@ -200,6 +203,74 @@ def show(
         from rich.console import Console
 
         Console().print(heatmaps)
+
+
+@app.command()
+def trial(
+    name: Annotated[str, Argument(help="A trial's name (see 'attentest trials'), or all.")],
+    run: Annotated[Path, Argument(help="The run's folder; findings are written into its trials folder.")],
+    texts: Annotated[int | None, Option(help="Examine a random sample of this many test texts.")] = None,
+    option: Annotated[
+        list[str] | None, Option("-o", "--option", help="NAME=VALUE for the trial, e.g. epsilon=0.05.")
+    ] = None,
+    device: Annotated[str, Option(help="auto, cpu or cuda.")] = "auto",
+    threads: Annotated[int | None, Option(help="CPU threads [all cores].")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put a run's attention on trial: print the finding, write its table, figure and settings."""
+    from attentest.progress import TerminalListener
+    from attentest.training.run import choose_device
+    from attentest.trials import TRIALS, hold, make_trial, subject_of
+
+    if threads is not None:
+        _set_threads(threads)
+    if name == "all" and option:
+        raise InputError("Options belong to one trial; name it instead of all.")
+    chosen = [make_trial(one, **_named_values(option or [])) for one in (TRIALS if name == "all" else [name])]
+    subject = subject_of(attentest.open_run(run), texts=texts, device=str(choose_device(device)))
+    with TerminalListener(quiet=as_json) as listener:
+        findings = hold(chosen, subject, lambda done, total: listener.progress("read", done, total))
+    if as_json:
+        found = [finding.as_dict() for finding in findings]
+        print(json.dumps(found if name == "all" else found[0], ensure_ascii=False))
+        return
+    for finding in findings:
+        print(f"\n{finding.trial}: {finding.question}\n{finding.answer}")
+        for note in finding.notes:
+            print(f"  {note}")
+        width = max(len(label) for label in finding.summary)
+        for label, estimate in finding.summary.items():
+            print(f"  {label:<{width}}  {estimate}")
+        print(f"  {finding.files['finding']}")
+
+
+@app.command()
+def trials(as_json: AsJson = False) -> None:
+    """List the trials: the question, the paper and section, what it needs, its settings."""
+    from dataclasses import fields
+
+    from attentest.trials import TRIALS, trial_class
+
+    kinds = {name: trial_class(name) for name in TRIALS}
+    if as_json:
+        print(
+            json.dumps(
+                {
+                    name: {
+                        "question": kind.question,
+                        "source": kind.source,
+                        "needs": kind.needs,
+                        "settings": {f.name: f.default for f in fields(kind)},  # type: ignore[arg-type]
+                    }
+                    for name, kind in kinds.items()
+                },
+                ensure_ascii=False,
+            )
+        )
+        return
+    for name, kind in kinds.items():
+        settings = ", ".join(f"{f.name}={f.default}" for f in fields(kind))  # type: ignore[arg-type]
+        print(f"{name}\n  {kind.question}\n  {kind.source}\n  needs {kind.needs}; settings: {settings}")
 
 
 @app.command()
@@ -243,13 +314,19 @@ def _print_lists(lists: dict[str, dict[str, str]], as_json: bool) -> None:
 
 
 def _corpus_options(pairs: list[str], named: Container[str]) -> dict[str, Any]:
+    options = _named_values(pairs)
+    for name, value in options.items():
+        if name in named:
+            raise InputError(f"'{name}' has an option of its own: --{name.replace('_', '-')} {value}.")
+    return options
+
+
+def _named_values(pairs: list[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals:
-            raise InputError(f"The corpus option '{pair}' is not of the form NAME=VALUE.")
-        if name in named:
-            raise InputError(f"'{name}' has an option of its own: --{name.replace('_', '-')} {value}.")
+            raise InputError(f"The option '{pair}' is not of the form NAME=VALUE.")
         try:
             options[name] = json.loads(value)
         except ValueError:
@@ -257,9 +334,17 @@ def _corpus_options(pairs: list[str], named: Container[str]) -> dict[str, Any]:
     return options
 
 
+def _stoppable(work: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
+    try:
+        return work(*arguments, **settings)
+    except KeyboardInterrupt:
+        print("attentest: stopped. Started again, the training goes on from its last epoch.", file=sys.stderr)
+        raise typer.Exit(130) from None
+
+
 def _set_threads(threads: int) -> None:
-    if threads < 1:
-        raise InputError(f"threads is {threads}; it must be at least 1.")
+    if not 1 <= threads <= 1024:
+        raise InputError(f"threads is {threads}; it must lie between 1 and 1024.")
     import torch
 
     torch.set_num_threads(threads)

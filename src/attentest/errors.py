@@ -10,6 +10,13 @@ class InputError(ValueError):
     """What was given cannot be used; the message says what was expected and what to do."""
 
 
+def expect_type(what: str, value: object, kind: type) -> None:
+    """Refuse a value of another type; a whole number may stand for a float, a truth value for nothing else."""
+    fits = isinstance(value, (int, float) if kind is float else kind)
+    if not fits or (isinstance(value, bool) and kind is not bool):
+        raise InputError(f"{what} is {value!r}; expected {kind.__name__}.")
+
+
 def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
     """An error for a name that is in no registry, with the nearest one that is."""
     names = sorted(known)

@@ -150,3 +150,16 @@ def test_marks_of_a_text_that_was_cut() -> None:
 def test_settings_that_cannot_be(settings: dict, said: str) -> None:
     with pytest.raises(InputError, match=said):
         TextSettings(**settings)
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),  # vowel signs and virama
+        ("cafe\u0301 noir", ["cafe\u0301", "noir"]),  # an accent of its own
+        ("می\u200cخواهم", ["می\u200cخواهم"]),  # a joiner inside a word
+        ("\u0301 alone", ["\u0301", "alone"]),
+    ],
+)
+def test_marks_stay_with_their_letters(text: str, tokens: list[str]) -> None:
+    assert Tokenizer(TextSettings()).tokens(text) == tokens

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from attentest.corpora.benchmarks import BENCHMARKS, load_benchmark
 from attentest.corpora.corpus import Corpus, build_corpus
 from attentest.corpora.files import load_files
-from attentest.errors import InputError, unknown_name
+from attentest.errors import InputError, expect_type, unknown_name
 
 __all__ = ["FORMATS", "GENERATED", "Corpus", "build_corpus", "corpus_names", "load"]
 
@@ -28,20 +28,16 @@ class Source:
 
     def __call__(self, *args: Any, **options: Any) -> Corpus:
         function: Callable[..., Corpus] = getattr(import_module(self.module), self.function)
-        known = signature(function).parameters
+        parameters = signature(function).parameters.items()
+        known = {n: p.default for n, p in parameters if p.default is not p.empty and n not in dict(self.fixed)}
         for option, value in options.items():
             if option not in known:
                 raise unknown_name("corpus option", option, known)
-            expected = type(known[option].default)
-            if expected in (bool, int, float, str) and not _is_a(value, expected):
-                raise InputError(f"The corpus option {option} is {value!r}; expected {expected.__name__}.")
+            if type(known[option]) in (bool, int, float, str):
+                expect_type(f"The corpus option {option}", value, type(known[option]))
+            elif not isinstance(value, str | list | tuple):
+                raise InputError(f"The corpus option {option} is {value!r}; expected names, separated by commas.")
         return function(*args, **dict(self.fixed), **options)
-
-
-def _is_a(value: Any, kind: type) -> bool:
-    if isinstance(value, bool) or kind is bool:
-        return isinstance(value, bool) and kind is bool
-    return isinstance(value, (int, float) if kind is float else kind)
 
 
 _HERE = "attentest.corpora"
@@ -83,7 +79,8 @@ FORMATS = {
 def corpus_names() -> dict[str, str]:
     """Every corpus that has a name, with one line about it."""
     made = {name: source.summary for name, source in (INSTALLED | GENERATED).items()}
-    return made | {name: benchmark.summary for name, benchmark in BENCHMARKS.items()}
+    aliases = {alias: f"another name of {name}" for alias, name in ALIASES.items()}
+    return made | {name: benchmark.summary for name, benchmark in BENCHMARKS.items()} | aliases
 
 
 def load(
@@ -131,7 +128,7 @@ def load(
         corpus = load_huggingface(given[3:], columns, positive=positive, subset=options.pop("subset", None))
         _no_options(given, options)
     elif name in GENERATED:
-        return GENERATED[name](**options, **({} if rows is None else {"rows": rows}))
+        corpus = GENERATED[name](**options, **({} if rows is None else {"rows": rows}))
     elif name in INSTALLED:
         corpus = INSTALLED[name](**options)
     elif name in BENCHMARKS:
@@ -143,8 +140,13 @@ def load(
     elif Path(given).suffix or "/" in given:
         raise InputError(f"{given}: there is no such file or folder.")
     else:
-        raise unknown_name("corpus or file", given, [*corpus_names(), *ALIASES])
-    return corpus.sample(rows) if rows is not None else corpus
+        raise unknown_name("corpus or file", given, corpus_names())
+    if positive is not None and (format is not None or name in corpus_names()):
+        corpus = corpus.with_positive(positive)
+    if rows is not None:
+        corpus = corpus.sample(rows)
+    origin = {"source": given, "format": format, "positive": positive, "rows": rows, **chosen, **options}
+    return replace(corpus, origin={key: value for key, value in origin.items() if value is not None})
 
 
 def _exists(path: str) -> bool:

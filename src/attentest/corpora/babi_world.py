@@ -61,7 +61,7 @@ def generate(task: int, rows: int = 11_000, seed: int = 0) -> Corpus:
             columns["label"].append(question.answer)
             columns["rationale"].append(_mark(sentences, question.support))
     recipe = {"lower": False, "digits": "keep", "min_frequency": 1}
-    return build_corpus(f"babi_world{task}", columns, kind="pair", classes=PLACES, recipe=recipe)
+    return build_corpus(f"babi{task}-generated", columns, kind="pair", classes=PLACES, recipe=recipe)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ class Corpus:
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was dropped or assumed, as sentences
     recipe: Mapping[str, Any] = field(default_factory=dict)  # text settings the papers use for it
+    origin: Mapping[str, Any] = field(default_factory=dict)  # what `load` was asked for
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -86,6 +87,17 @@ class Corpus:
         kept = np.sort(np.argsort(key, kind="stable")[:rows])
         note = f"Sampled {rows:,} of {len(self):,} rows (seed {seed})."
         return replace(self, table=self.table.take(kept), notes=(*self.notes, note))
+
+    def with_positive(self, name: str) -> Corpus:
+        """The same corpus with `name` as the positive one of its two classes, the one F1 speaks of."""
+        if len(self.classes) != 2 or name not in self.classes:
+            known = ", ".join(self.classes)
+            raise InputError(f"{self.name}: '{name}' cannot be the positive class; the classes are {known}.")
+        if self.classes[1] == name:
+            return self
+        labels = pa.array(1 - self.labels)
+        table = self.table.set_column(self.table.column_names.index("label"), "label", labels)
+        return replace(self, table=table, classes=self.classes[::-1])
 
     def fingerprint(self) -> str:
         """A hash of every value in the table: the corpus part of a signature."""
@@ -151,10 +163,13 @@ def _tell_apart(table: pa.Table) -> tuple[pa.Table, list[str]]:
     repeated = len(ids) - pc.count_distinct(ids).as_py()
     notes = [f"{repeated:,} rows repeat the id of another; they are told apart as #2, #3…"] if repeated else []
     if repeated:
+        taken = set(ids.to_pylist())
         seen: Counter[str] = Counter()
         unique = []
         for given in ids.to_pylist():
             seen[given] += 1
+            while seen[given] > 1 and f"{given}#{seen[given]}" in taken:
+                seen[given] += 1
             unique.append(given if seen[given] == 1 else f"{given}#{seen[given]}")
         ids = pa.array(unique, pa.large_string())
     return table.set_column(table.column_names.index("id"), "id", ids), notes

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from unicodedata import category
 from dataclasses import dataclass
 
 from attentest.text.settings import TextSettings
 
+# vowel signs and accents belong to the letter before them, and joiners stand inside words; \w knows neither
+_MARKS = "".join(chr(c) for c in range(0x300, 0xFE30) if category(chr(c)) in ("Mn", "Mc")) + "\u200c\u200d"
 _WORD = re.compile(
-    r"""
+    rf"""
       \w+?(?=n['’]t\b)            # the "do" of don't
     | n['’]t\b
     | ['’](?:s|re|ve|d|ll|m)\b    # the 's of it's
-    | \w+
+    | \w[\w{_MARKS}]*
     | [^\w\s]
     """,
     re.VERBOSE | re.IGNORECASE,

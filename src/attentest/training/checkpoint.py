@@ -34,6 +34,8 @@ def load_checkpoint(folder: Path, model: Classifier, optimizer: PaperOptimizer) 
         history = json.loads(metadata["history"])
         model.load_state_dict(parts["model"])
         optimizer.load_tensors(parts["optimizer"])
+        if set(parts["best"]) != set(parts["model"]):
+            raise ValueError("the best epoch's weights are missing")
     except (KeyError, ValueError, RuntimeError) as error:
         raise InputError(f"{path} is not a checkpoint of this run; --overwrite starts it anew.") from error
     return Progress(epoch=len(history), history=history, best=parts["best"])

@@ -45,6 +45,11 @@ class TrainingSettings:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
         if not self.lr > 0:
             raise InputError(f"lr is {self.lr}; it must be above 0.")
+        for name in ("attention_lr", "weight_decay"):
+            if (getattr(self, name) or 0) < 0:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0.")
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"seed is {self.seed}; it must lie between 0 and {2**32 - 1:,}.")
 
 
 @dataclass

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -31,17 +33,32 @@ FILES = (
 )
 
 
+LOCK = ".training"
+
+
 def holds_files(folder: Path) -> bool:
     """Whether there is anything but the drafts a killed process may have left."""
-    return any(not _is_draft(file) for file in folder.iterdir())
+    return any(not _is_draft(file) and file.name != LOCK for file in folder.iterdir())
+
+
+def hash_of(file: Path) -> str:
+    """A hash of a file's content."""
+    try:
+        with file.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()[:16]
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}.") from error
 
 
 def remove_run(folder: Path) -> None:
     """Remove a run's files, and nothing else that may lie beside them; what says it is finished goes first."""
-    for name in reversed(FILES):
-        (folder / name).unlink(missing_ok=True)
-    for file in filter(_is_draft, list(folder.iterdir())):
-        file.unlink(missing_ok=True)
+    try:
+        for name in reversed(FILES):
+            (folder / name).unlink(missing_ok=True)
+        for file in filter(_is_draft, list(folder.iterdir())):
+            file.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be overwritten: {error.strerror}.") from error
 
 
 def _is_draft(file: Path) -> bool:
@@ -63,8 +80,17 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any] | list[Any]) -> None:
-    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(_without_nan(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_whole(path, lambda draft: _write_bytes(draft, text.encode()))
+
+
+def _without_nan(content: Any) -> Any:
+    """JSON has no NaN: what is not defined is null."""
+    if isinstance(content, Mapping):
+        return {key: _without_nan(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_without_nan(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
 
 
 def read_json(path: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -34,10 +35,10 @@ class Run:
     def __init__(self, path: str | Path, keep: Any = None) -> None:
         self.path = Path(path)
         self._keep = keep  # a temporary folder lives as long as the run that lies in it
-        if not self.path.is_dir():
+        if not _is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
         self.settings: dict[str, Any] = read_json(self.path / "run.json")
-        if not isinstance(self.settings, dict) or self.settings.get("format") != FORMAT:
+        if not _is_whole(self.settings):
             raise InputError(f"{self.path / 'run.json'} was not written by this version of attentest.")
 
     @property
@@ -55,7 +56,10 @@ class Run:
     @property
     def metrics(self) -> dict[str, float]:
         """Accuracy, F1 and AUC on the test split."""
-        return dict(read_json(self.path / "result.json")["test"])
+        result = read_json(self.path / "result.json")
+        if not isinstance(result, dict) or not isinstance(result.get("test"), dict):
+            raise InputError(f"{self.path / 'result.json'} was not written by attentest.")
+        return {name: math.nan if value is None else value for name, value in result["test"].items()}
 
     @property
     def history(self) -> pa.Table:
@@ -63,15 +67,24 @@ class Run:
 
     @property
     def predictions(self) -> pa.Table:
-        return read_table(self.path / "predictions.parquet")
+        return self._table("predictions.parquet", "id", "text", "label", "predicted", "probability")
 
     @property
     def attention(self) -> pa.Table:
-        return read_table(self.path / "attention.parquet")
+        return self._table("attention.parquet", "id", "token", "start", "end", "weight")
+
+    def _table(self, name: str, *columns: str) -> pa.Table:
+        table = read_table(self.path / name)
+        if not set(columns) <= set(table.column_names):
+            raise InputError(f"{self.path / name} was not written by attentest: it lacks some of {', '.join(columns)}.")
+        return table
 
     @cached_property
     def text_settings(self) -> TextSettings:
-        return TextSettings(**self.settings["text"])
+        try:
+            return TextSettings(**self.settings["text"])
+        except TypeError as error:
+            raise InputError(f"{self.path / 'run.json'} has text settings that are not known here: {error}.") from error
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -118,7 +131,12 @@ class Run:
         """Predictions and attention for texts of one's own."""
         from attentest.report.heatmaps import Heatmap, Heatmaps
 
-        texts = [texts] if isinstance(texts, str) else list(texts)
+        if self.settings["model"]["projection"] == "preset":
+            raise InputError("This model's weights were given for its corpus; it has none for other texts.")
+        # a command line can bring bytes that are no characters
+        texts = [t.encode("utf-8", "replace").decode() for t in ([texts] if isinstance(texts, str) else texts)]
+        if not texts:
+            raise InputError("No text was given.")
         tokenizer = Tokenizer(self.text_settings)
         longest = self.text_settings.max_tokens
         spans = [tokenizer.spans(text)[:longest] for text in texts]
@@ -142,6 +160,8 @@ class Run:
 
         predictions = self.predictions
         chosen = _choose(predictions, n, ids, wrong, seed)
+        if self.attention.num_rows != predictions.num_rows:
+            raise InputError(f"The tables in {self.path} are not of one run: their numbers of rows differ.")
         attention = self.attention.take(chosen).to_pylist()
         return Heatmaps(
             [
@@ -183,6 +203,25 @@ class Run:
         return html_table(["", self.settings["corpus"]["name"]], [*scores, *rows], caption=str(self.path))
 
 
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name too long for a file, say
+        return False
+
+
+def _is_whole(settings: Any) -> bool:
+    """Whether this is what a run's settings look like."""
+    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
+        return False
+    groups = all(isinstance(settings.get(name), dict) for name in ("corpus", "text", "model", "training"))
+    return (
+        groups
+        and isinstance(settings.get("notes"), list)
+        and {"name", "fingerprint", "classes"} <= set(settings["corpus"])
+    )
+
+
 def open_run(path: str | Path) -> Run:
     return Run(path)
 
@@ -196,6 +235,8 @@ def _choose(predictions: pa.Table, n: int, ids: Sequence[str] | None, wrong: boo
         return [place[id] for id in ids]
     if n < 1:
         raise InputError(f"n is {n}; show at least 1 text.")
+    if seed < 0:
+        raise InputError(f"seed is {seed}; it must be at least 0.")
     rows = np.arange(predictions.num_rows)
     if wrong:
         rows = rows[(predictions["label"].to_numpy(False) != predictions["predicted"].to_numpy(False))]

@@ -6,21 +6,22 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from attentest import __version__
 from attentest.corpora.corpus import Corpus
-from attentest.errors import InputError, unknown_name
+from attentest.errors import InputError, expect_type, unknown_name
 from attentest.models.classifier import Classifier, ModelSettings
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus, unknown_share
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import initial_vectors
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
+from attentest.training.claim import clear_for, exclusive
 from attentest.training.fit import TrainingSettings, fit
-from attentest.training.folder import holds_files, read_json, remove_run, write_json
+from attentest.training.folder import hash_of, write_json
 from attentest.training.listener import Listener
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import predict
@@ -30,13 +31,19 @@ from attentest.training.run import FORMAT, Run, choose_device
 GROUPS = {"text": TextSettings, "model": ModelSettings, "training": TrainingSettings}
 
 
+class Settings(NamedTuple):
+    text: TextSettings
+    model: ModelSettings
+    training: TrainingSettings
+
+
 def train(
     corpus: Corpus,
     out: str | Path | None = None,
     *,
     device: str = "auto",
     overwrite: bool = False,
-    preset: Run | None = None,
+    preset: Run | str | Path | None = None,
     listener: Listener | None = None,
     **settings: Any,
 ) -> Run:
@@ -47,51 +54,62 @@ def train(
     `preset` uses as its weights.
     """
     listener = listener or Listener()
-    text, model_settings, training = _sort_settings(corpus, settings)
-    if corpus.kind != "single":
-        raise InputError(f"{corpus.name} is a {corpus.kind} corpus; the models here read one text with a label each.")
-    if (model_settings.projection == "preset") != (preset is not None):
-        raise InputError("The projection 'preset' and a run to take its weights from go together; give both.")
-    chosen_device = choose_device(device)
-    identity = {
-        "format": FORMAT,
-        "corpus": {
-            "name": corpus.name,
-            "fingerprint": corpus.fingerprint(),
-            "classes": list(corpus.classes),
-            "rows": corpus.counts(),
-        },
-        "text": asdict(text),
-        "model": asdict(model_settings),
-        "training": asdict(training),
-        "preset": preset and {"run": str(preset.path), "corpus": preset.settings["corpus"]["fingerprint"]},
-    }
+    if not isinstance(corpus, Corpus):
+        raise InputError(f"train takes a corpus, not {type(corpus).__name__}: load one with attentest.load(…).")
+    if isinstance(preset, str | Path):
+        preset = Run(preset)
+    settings_of = _sort_settings(corpus, settings)
+    _check(corpus, settings_of.model, preset)
+    identity = _identity(corpus, settings_of, preset)
     temporary = None
     if out is None:
         temporary = tempfile.TemporaryDirectory(prefix="attentest-")
         out = temporary.name
     path = Path(out)
-    _claim(path, identity, overwrite)
-    if (path / "result.json").exists():
-        listener.note(f"{path} already holds this run, finished; nothing was trained.")
-        return Run(path, temporary)
+    with exclusive(path):
+        clear_for(path, identity, overwrite, write=False)
+        if (path / "result.json").exists() and not overwrite:
+            listener.note(f"{path} already holds this run, finished; nothing was trained.")
+        else:
+            _train_into(path, corpus, settings_of, identity, preset, choose_device(device), overwrite, listener)
+    return Run(path, temporary)
 
+
+def _train_into(
+    path: Path,
+    corpus: Corpus,
+    settings: Settings,
+    identity: dict[str, Any],
+    preset: Run | None,
+    device: torch.device,
+    overwrite: bool,
+    listener: Listener,
+) -> None:
+    text, training = settings.text, settings.training
     for note in corpus.notes:
         listener.note(note)
     data = tokenize_corpus(corpus, text, report=lambda done, total: listener.progress("tokenise", done, total))
     vectors, found = initial_vectors(data.vocabulary, text, training.seed)
-    notes = [*corpus.notes, *data.notes, *_describe(data, found)]
-    for note in notes[len(corpus.notes) :]:
+    notes = [*data.notes, *_describe(data, found)]
+    for note in notes:
         listener.note(note)
     if preset is not None:
-        data = _borrow_attention(data, preset, chosen_device)
-    versions = {"attentest": __version__, "torch": torch.__version__, "numpy": np.__version__}
-    # first of all files: it says whose folder this is
-    write_json(path / "run.json", identity | {"versions": versions, "notes": notes})
-    write_json(path / "vocabulary.json", data.vocabulary.tokens)
+        data = _borrow_attention(data, preset, device)
+    model = _build(settings.model, vectors, len(corpus.classes), training).to(device)
+    attention_lr = training.lr if training.attention_lr is None else training.attention_lr
+    optimizer = PaperOptimizer(model, training.lr, attention_lr, training.weight_decay)
 
-    model = _build(model_settings, vectors, len(corpus.classes), training).to(chosen_device)
-    optimizer = PaperOptimizer(model, training.lr, training.attention_lr or training.lr, training.weight_decay)
+    clear_for(path, identity, overwrite, write=True)
+    made_with = {
+        "source": dict(corpus.origin),
+        "versions": {"attentest": __version__, "torch": torch.__version__, "numpy": np.__version__},
+        "device": str(device),
+        "threads": torch.get_num_threads(),
+        "notes": [*corpus.notes, *notes],
+    }
+    # first of all files: it says whose folder this is
+    write_json(path / "run.json", identity | made_with)
+    write_json(path / "vocabulary.json", data.vocabulary.tokens)
     progress = load_checkpoint(path, model, optimizer)
     if progress.epoch:
         listener.note(f"Went on after epoch {progress.epoch}, where an earlier training had stopped.")
@@ -100,50 +118,58 @@ def train(
         optimizer,
         data,
         training,
-        device=chosen_device,
+        device=device,
         progress=progress,
         watch=lambda done, total: listener.progress("train", done, total),
         save=lambda m, o, p: save_checkpoint(path, m, o, p),
     )
-    test = data.of_split("test")
     listener.progress("test", 0, 1)
-    predictions = predict(model, data, test, chosen_device)
-    write_results(path, model, data, predictions, progress)
+    write_results(path, model, data, predict(model, data, data.of_split("test"), device), progress)
     listener.progress("test", 1, 1)
-    return Run(path, temporary)
 
 
-def _sort_settings(corpus: Corpus, given: dict[str, Any]) -> tuple[TextSettings, ModelSettings, TrainingSettings]:
+def _check(corpus: Corpus, model: ModelSettings, preset: Run | None) -> None:
+    if corpus.kind != "single":
+        raise InputError(f"{corpus.name} is a {corpus.kind} corpus; the models here read one text with a label each.")
+    if (model.projection == "preset") != (preset is not None):
+        raise InputError("The projection 'preset' and a run to take its weights from go together; give both.")
+    if preset is not None and preset.settings["model"]["projection"] == "preset":
+        raise InputError(f"{preset.path} was itself trained on preset weights; take the run they came from.")
+
+
+def _identity(corpus: Corpus, settings: Settings, preset: Run | None) -> dict[str, Any]:
+    """What makes a run this run: the same identity in the same folder goes on or is found finished."""
+    identity: dict[str, Any] = {
+        "format": FORMAT,
+        "corpus": {
+            "name": corpus.name,
+            "fingerprint": corpus.fingerprint(),
+            "classes": list(corpus.classes),
+            "rows": corpus.counts(),
+        },
+        "text": asdict(settings.text),
+        "model": asdict(settings.model),
+        "training": asdict(settings.training),
+        "preset": preset and {"model": hash_of(preset.path / "model.safetensors")},
+    }
+    if Path(settings.text.vectors).is_file():
+        identity["vectors"] = hash_of(Path(settings.text.vectors))
+    return identity
+
+
+def _sort_settings(corpus: Corpus, given: dict[str, Any]) -> Settings:
     """Each setting to the group that has it; the corpus's recipe stands where nothing was given."""
-    homes = {field.name: group for group, kind in GROUPS.items() for field in fields(kind)}
-    sorted_settings: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
-    sorted_settings["text"].update(corpus.recipe)
+    homes = {field.name: (group, field.default) for group, kind in GROUPS.items() for field in fields(kind)}
+    chosen: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
+    chosen["text"].update(corpus.recipe)
     for name, value in given.items():
         if name not in homes:
             raise unknown_name("setting", name, homes)
-        sorted_settings[homes[name]][name] = value
-    return (
-        TextSettings(**sorted_settings["text"]),
-        ModelSettings(**sorted_settings["model"]),
-        TrainingSettings(**sorted_settings["training"]),
-    )
-
-
-def _claim(path: Path, identity: dict[str, Any], overwrite: bool) -> None:
-    """Make the folder ours: new, ours already, or another run's that may be overwritten."""
-    if path.exists() and not path.is_dir():
-        raise InputError(f"{path} is a file; give a folder for the run.")
-    if path.is_dir() and holds_files(path):
-        if not (path / "run.json").exists():
-            raise InputError(f"{path} holds files that are not a run; choose another folder.")
-        if overwrite:
-            remove_run(path)
-        elif {key: value for key, value in read_json(path / "run.json").items() if key in identity} != identity:
-            raise InputError(f"{path} already holds another run; choose another folder, or --overwrite to replace it.")
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{path} cannot be made: {error.strerror}.") from error
+        group, default = homes[name]
+        if value is not None or default is not None:
+            expect_type(f"The setting {name}", value, float if default is None else type(default))
+        chosen[group][name] = value
+    return Settings(*(kind(**chosen[group]) for group, kind in GROUPS.items()))
 
 
 def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
@@ -151,6 +177,9 @@ def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
         f"{len(data.rows):,} texts of {data.sequences.lengths.mean():.0f} tokens on average, vocabulary "
         f"{len(data.vocabulary):,}, {100 * unknown_share(data, 'test'):.1f} % of test tokens unknown."
     )
+    for split in ("dev", "test"):
+        if len(np.unique(data.labels[data.split == split])) < 2:
+            yield f"The {split} split has one class only, so it has no AUC; accuracy stands in for it."
     if data.settings.vectors != "random":
         yield f"{found:,} of {len(data.vocabulary):,} tokens have a vector in {data.settings.vectors}."
 

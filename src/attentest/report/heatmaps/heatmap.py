@@ -110,6 +110,9 @@ class Heatmaps(Sequence[Heatmap]):
             from IPython import get_ipython  # type: ignore[import-not-found,unused-ignore]
 
             if getattr(get_ipython(), "kernel", None) is not None:
+                from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
+
+                display(self)
                 return
         except ImportError:
             pass

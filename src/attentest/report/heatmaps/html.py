@@ -19,7 +19,7 @@ _STYLE = """
 @media (prefers-color-scheme:dark){.attentest{color:#eee}.attentest mark{background:rgba(230,97,1,calc(.7*var(--w)))}}
 """
 _PAGE_STYLE = (
-    "body{margin:2em auto;padding:0 1em;max-width:62em;background:#fff}"
+    "body{font-family:system-ui,sans-serif;margin:2em auto;padding:0 1em;max-width:62em;background:#fff}"
     "@media (prefers-color-scheme:dark){body{background:#16181c;color:#eee}}"
 )
 

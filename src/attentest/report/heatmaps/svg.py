@@ -39,9 +39,10 @@ def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
     strengths, at = heatmap.strengths, heatmap.spans[start][0]
     for i in range(start, end):
         left, right = heatmap.spans[i]
-        word = _safe(heatmap.text[left:right])
+        shown = _fitting(heatmap.text[left:right])
+        word = _safe(shown)
         gap = _CHARACTER if heatmap.text[at:left] else 0.0
-        width = _columns(heatmap.text[left:right]) * _CHARACTER
+        width = _columns(shown) * _CHARACTER
         if x + gap + width > WIDTH - MARGIN and x > MARGIN:
             x, gap = MARGIN, 0.0
             y += LINE
@@ -54,6 +55,12 @@ def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
         parts.append(f'<text x="{x:.1f}" y="{y}" textLength="{width:.1f}" fill="#111111">{word}</text>')
         x, at = x + width, right
     return parts, y + LINE + LINE // 2
+
+
+def _fitting(word: str) -> str:
+    """A word no longer than a line."""
+    most = int((WIDTH - 2 * MARGIN) / _CHARACTER / 2)
+    return word if len(word) <= most else word[:most] + "…"
 
 
 def _columns(text: str) -> int:

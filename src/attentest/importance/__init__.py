@@ -1,0 +1,1 @@
+"""Importance: a score for each token or hidden state that does not come from attention."""

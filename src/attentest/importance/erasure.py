@@ -1,0 +1,146 @@
+"""Leave-one-out importance: how far the output moves when a token is taken out of the text (JW; ME eq. 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attentest.errors import unknown_name
+from attentest.importance.lstm_erasure import removed_from_bilstm, renormalised
+from attentest.models.classifier import Classifier
+from attentest.models.encoders import BiLSTM
+from attentest.models.protocol import AttentionModel
+from attentest.text.batches import Batch
+from attentest.text.vocabulary import UNKNOWN
+
+REMOVALS = ("remove", "mask")
+
+
+def removed_probabilities(
+    model: AttentionModel, batch: Batch, *, removal: str = "remove", tolerance: float = 1e-6, max_padded: int = 16_384
+) -> Float[Tensor, "batch tokens classes"]:
+    """ŷ₋ᵢ for every real token i: the model's probabilities when token i alone is gone; 0 on padding.
+
+    "remove" makes the text shorter and runs the whole model again (JW; ME eq. 6); "mask" puts <unk> in the token's
+    place. Weights that came with the batch lose the removed token's, and the rest are renormalised. Where nothing
+    is left of a text the context is 0: the softmax of the model's `bias()`, or equal probabilities if it has none.
+
+    A BiLSTM classifier re-runs only states that change, and only until they are within `tolerance` of what they
+    were (0 runs every one to the end). No more than `max_padded` tokens, padding counted, are run at a time.
+    """
+    if removal not in REMOVALS:
+        raise unknown_name("removal", removal, REMOVALS)
+    # a subclass may attend or decode in its own way: only of the plain classifier do the states tell everything
+    from_states = removal == "remove" and type(model) is Classifier and type(model.encoder) is BiLSTM
+    with _evaluating(model), torch.inference_mode():
+        lengths = batch.mask.sum(1)
+        without_context = _without_context(model, batch)
+        found = without_context.new_zeros(*batch.mask.shape, len(without_context))
+        if removal == "remove":
+            found[batch.mask & (lengths == 1).unsqueeze(1)] = without_context
+        for rows in _length_groups(lengths, max_padded, shortest=2 if removal == "remove" else 1):
+            texts = _texts(batch, rows)
+            if from_states:
+                removed = removed_from_bilstm(model, texts, tolerance)  # type: ignore[arg-type]
+            else:
+                removed = _run_again(model, texts, removal, max_padded)
+            found[rows, : removed.shape[1]] = removed
+    return found.clone()  # made outside of inference mode: a tensor like any other
+
+
+def leave_one_out(
+    probabilities: Float[Tensor, "batch classes"],
+    removed: Float[Tensor, "batch tokens classes"],
+    mask: Bool[Tensor, "batch tokens"],
+) -> Float[Tensor, "batch tokens"]:
+    """TVD(ŷ, ŷ₋ᵢ) = ½ Σ|ŷ − ŷ₋ᵢ| of every token (JW), 0 on padding."""
+    return (probabilities.unsqueeze(1) - removed).abs().sum(-1).masked_fill(~mask, 0) / 2
+
+
+def _run_again(
+    model: AttentionModel, batch: Batch, removal: str, max_padded: int
+) -> Float[Tensor, "batch tokens classes"]:
+    """The whole model on a copy of the text for each removal."""
+    changed = _shortened if removal == "remove" else _masked
+    texts, places = batch.mask.nonzero(as_tuple=True)
+    copies = max(1, max_padded // batch.mask.shape[1])
+    chunks = zip(texts.split(copies), places.split(copies), strict=True)
+    probabilities = torch.cat([_probabilities(model, changed(batch, *chunk)) for chunk in chunks])
+    found = probabilities.new_zeros(*batch.mask.shape, probabilities.shape[-1])
+    found[texts, places] = probabilities
+    return found
+
+
+def _shortened(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"]) -> Batch:
+    """A copy of a text for each place, without the token there."""
+    copies = _texts(batch, texts)
+    place = torch.arange(copies.mask.shape[1] - 1, device=texts.device)
+    kept = place + (place >= places.unsqueeze(1))
+    mask = copies.mask.gather(1, kept)
+    preset = None if copies.preset is None else renormalised(copies.preset.gather(1, kept), mask)
+    return replace(copies, ids=copies.ids.gather(1, kept), mask=mask, preset=preset)
+
+
+def _masked(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"]) -> Batch:
+    """A copy of a text for each place, with <unk> there."""
+    copies = _texts(batch, texts)
+    return replace(copies, ids=copies.ids.scatter(1, places.unsqueeze(1), UNKNOWN))
+
+
+def _texts(batch: Batch, rows: Int[Tensor, "rows"]) -> Batch:
+    """Some texts of a batch, without the padding that none of them needs."""
+    longest = int(batch.mask[rows].any(0).nonzero().max()) + 1
+    return Batch(
+        batch.ids[rows, :longest],
+        batch.mask[rows, :longest],
+        batch.rows[rows.cpu().numpy()],
+        None if batch.labels is None else batch.labels[rows],
+        None if batch.preset is None else batch.preset[rows, :longest],
+    )
+
+
+def _length_groups(lengths: Int[Tensor, "batch"], max_padded: int, shortest: int) -> Iterator[Int[Tensor, "group"]]:
+    """Texts of at least `shortest` tokens, shortest first, at most `max_padded` tokens a group."""
+    ordered, order = lengths.sort(stable=True)
+    order = order[ordered >= shortest]
+    while len(order):
+        upcoming = lengths[order[:max_padded]]
+        # the last text of a group is its longest
+        fitting = torch.arange(1, len(upcoming) + 1, device=order.device) * upcoming <= max_padded
+        size = max(1, int(fitting.sum()))
+        yield order[:size]
+        order = order[size:]
+
+
+def _probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:
+    encoded = model.encode(batch)
+    return model.decode(encoded, model.attend(encoded)).softmax(-1)
+
+
+def _without_context(model: AttentionModel, batch: Batch) -> Float[Tensor, classes]:
+    bias = getattr(model, "bias", None)
+    if callable(bias):
+        logits: Tensor = bias()
+        return logits.softmax(-1)
+    longest = batch.mask.sum(1).argmax().unsqueeze(0)
+    probabilities = _probabilities(model, _texts(batch, longest))[0]
+    return torch.full_like(probabilities, 1 / len(probabilities))
+
+
+@contextmanager
+def _evaluating(model: AttentionModel) -> Iterator[None]:
+    """In eval mode, and each module afterwards in the mode that it was in."""
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    training = [module for module in modules if module.training]
+    for module in training:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True

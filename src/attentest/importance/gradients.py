@@ -1,0 +1,166 @@
+"""Gradient importance: how much the prediction would move with an embedded token, a hidden state or a weight.
+
+f is the probability of the predicted class. With two classes its gradient is that of JW's sigmoid output, up to sign.
+A model stays in the mode it is in, so call `eval()` before; its parameters collect no gradients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attentest.models.protocol import AttentionModel, Encoded, Weights
+from attentest.text.batches import Batch
+
+Scores = Float[Tensor, "batch tokens"]
+Mask = Bool[Tensor, "batch tokens"]
+MaybeTensor = TypeVar("MaybeTensor", Tensor, Tensor | None)
+
+
+class EmbeddingModel(AttentionModel, Protocol):
+    """A model whose embedded tokens can be taken hold of."""
+
+    def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]: ...
+
+    def encode_embedded(
+        self, embedded: Float[Tensor, "batch tokens dimension"], mask: Mask, preset: Scores | None = None
+    ) -> Encoded: ...
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """∂f/∂v_i for a vector v_i of each token, and the scores made of it; all are 0 on padding."""
+
+    gradient: Float[Tensor, "batch tokens size"]
+    value: Float[Tensor, "batch tokens size"]
+    mask: Mask
+
+    @property
+    def l2(self) -> Scores:
+        """‖∂f/∂v_i‖₂, which ME eq. 4 divides by its sum: see `normalised`."""
+        return torch.linalg.vector_norm(self.gradient, 2, -1).masked_fill(~self.mask, 0)
+
+    @property
+    def l1(self) -> Scores:
+        return torch.linalg.vector_norm(self.gradient, 1, -1).masked_fill(~self.mask, 0)
+
+    @property
+    def times_input(self) -> Scores:
+        """|v_i · ∂f/∂v_i| (JW)."""
+        return (self.gradient * self.value).sum(-1).abs().masked_fill(~self.mask, 0)
+
+
+class InputGradients(Gradients):
+    @property
+    def embedded(self) -> Float[Tensor, "batch tokens dimension"]:
+        return self.value
+
+
+class HiddenGradients(Gradients):
+    @property
+    def hidden(self) -> Float[Tensor, "batch tokens hidden"]:
+        return self.value
+
+
+def input_gradients(model: EmbeddingModel, batch: Batch, *, through_attention: bool = True) -> InputGradients:
+    """∂f/∂x^e_i (ME §3.1); `through_attention=False` holds α fixed, as JW's code does."""
+    with differentiable():
+        embedded = leaf(model.embed(batch.ids))
+        encoded = model.encode_embedded(embedded, constant(batch.mask), constant(batch.preset))
+        logits = _decoded(model, encoded, through_attention)
+        (gradient,) = torch.autograd.grad(logits, embedded, probability_slope(logits))
+    return InputGradients(gradient, embedded.detach(), batch.mask)
+
+
+def hidden_gradients(
+    model: AttentionModel, source: Batch | Encoded, *, through_attention: bool = True
+) -> HiddenGradients:
+    """∂f/∂h_i (ME §3.1); no pass back through the encoder. A hidden state also moves α, unless that is held fixed."""
+    if isinstance(source, Batch):
+        with torch.no_grad():
+            source = model.encode(source)
+    with differentiable():
+        hidden = leaf(source.hidden)
+        encoded = replace(source, hidden=hidden, mask=constant(source.mask), preset=constant(source.preset))
+        logits = _decoded(model, encoded, through_attention)
+        (gradient,) = torch.autograd.grad(logits, hidden, probability_slope(logits))
+    return HiddenGradients(gradient, hidden.detach(), source.mask)
+
+
+def attention_gradient(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
+    """∂f/∂α_i, signed, each weight on its own (the others need not give way): a ranking of SS.
+
+    A model with `token_logits` is affine in α, and the gradient is their product with the softmax's Jacobian.
+    """
+    if hasattr(model, "token_logits"):
+        with torch.no_grad():
+            slope = probability_slope(model.decode(encoded, weights))
+            gradient = (model.token_logits(encoded) @ slope.unsqueeze(-1)).squeeze(-1)
+    else:
+        gradient = _attention_gradient_by_autograd(model, encoded, weights)
+    return gradient.masked_fill(~encoded.mask, 0)
+
+
+def attention_times_gradient(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
+    """α_i · ∂f/∂α_i, signed: the other ranking of SS."""
+    return weights[model.sites[0]].detach() * attention_gradient(model, encoded, weights)
+
+
+def normalised(scores: Scores, mask: Mask) -> Scores:
+    """Scores ≥ 0 divided by their sum over real tokens (ME eq. 4 to 6); a text whose scores are all 0 gets 1/n each."""
+    real = scores.masked_fill(~mask, 0)
+    total = real.sum(-1, keepdim=True)
+    uniform = mask.to(scores.dtype) / mask.sum(-1, keepdim=True).clamp(min=1)
+    return torch.where(total > 0, real / total.where(total > 0, 1), uniform)
+
+
+def probability_slope(logits: Float[Tensor, "batch classes"]) -> Float[Tensor, "batch classes"]:
+    """∂f/∂logits: f(1 − f) for the predicted class and −f·p_c for the others.
+
+    1 − f is summed from the other classes: as a difference it would be 0 once f rounds to 1.
+    """
+    probability = logits.detach().softmax(-1)
+    predicted = probability.argmax(-1, keepdim=True)
+    f = probability.gather(-1, predicted)
+    others = probability.scatter(-1, predicted, 0)
+    return f * (-others).scatter(-1, predicted, others.sum(-1, keepdim=True))
+
+
+@contextmanager
+def differentiable() -> Iterator[None]:
+    """Gradients on, whatever the caller is in, and cuDNN off: its RNNs refuse a backward pass in eval mode."""
+    with torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
+        yield
+
+
+def leaf(values: Tensor) -> Tensor:
+    """The same values, to differentiate by."""
+    return constant(values).detach().requires_grad_()
+
+
+def constant(values: MaybeTensor) -> MaybeTensor:
+    """A tensor that autograd can keep: one made in inference mode has to be copied."""
+    return values.clone() if values is not None and values.is_inference() else values
+
+
+def _decoded(model: AttentionModel, encoded: Encoded, through_attention: bool) -> Float[Tensor, "batch classes"]:
+    weights = model.attend(encoded)
+    if not through_attention:
+        weights = {site: alpha.detach() for site, alpha in weights.items()}
+    return model.decode(encoded, weights)
+
+
+def _attention_gradient_by_autograd(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
+    with differentiable():
+        alpha = leaf(weights[model.sites[0]])
+        held = {site: constant(given).detach() for site, given in weights.items()} | {model.sites[0]: alpha}
+        still = replace(encoded, hidden=constant(encoded.hidden).detach(), mask=constant(encoded.mask))
+        logits = model.decode(still, held)
+        (gradient,) = torch.autograd.grad(logits, alpha, probability_slope(logits))
+    return gradient

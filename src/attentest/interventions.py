@@ -1,0 +1,32 @@
+"""Weights that stand in for a model's own, keyed by text so that batches change nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attentest.chance import keyed_uniform
+
+Weights = Float[Tensor, "batch tokens"]
+Mask = Bool[Tensor, "batch tokens"]
+Rows = Int[np.ndarray, "batch"]
+
+
+def uniform_weights(mask: Mask, dtype: torch.dtype) -> Weights:
+    return mask.to(dtype) / mask.sum(1, keepdim=True)
+
+
+def random_weights(mask: Mask, rows: Rows, seed: int, dtype: torch.dtype) -> Weights:
+    """U(0, 1) for each token, normalised (VA §4.1)."""
+    drawn = torch.from_numpy(1 - keyed_uniform(seed, "random weights", rows, mask.shape[1])).to(mask.device)
+    drawn = drawn * mask
+    return (drawn / drawn.sum(1, keepdim=True)).to(dtype)
+
+
+def permuted(weights: Weights, mask: Mask, rows: Rows, seed: int) -> Weights:
+    """The same weights in a random order of the real tokens."""
+    drawn = torch.from_numpy(keyed_uniform(seed, "permuted weights", rows, mask.shape[1])).to(mask.device)
+    order = drawn.masked_fill(~mask, 2.0).argsort(1)  # padding stays behind
+    return weights.gather(1, order) * mask

@@ -1,0 +1,59 @@
+"""Whose folder it is: a run's own, another run's, or nobody's; one training at a time writes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attentest.errors import InputError
+from attentest.training.folder import LOCK, holds_files, read_json, remove_run
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Make the folder and hold it for one training; the system lets go of it however the process ends."""
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder} is a file; give a folder for the run.")
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = (folder / LOCK).open("w")
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made or written to: {error.strerror}.") from error
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such locks; two trainings in one folder are not told apart there
+        fcntl = None  # type: ignore[assignment]
+    with handle:
+        if fcntl is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise InputError(f"Another training is writing to {folder}; wait for it or choose another.") from error
+        try:
+            yield
+        finally:
+            (folder / LOCK).unlink(missing_ok=True)
+
+
+def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write: bool) -> None:
+    """Refuse a folder that is another's; with `write`, remove what may be overwritten.
+
+    Called once to refuse early, and again to remove when everything is ready to be written: a command that fails
+    in between loses nothing. A training that never finished an epoch has nothing to lose.
+    """
+    if not holds_files(folder):
+        return
+    stored = read_json(folder / "run.json") if (folder / "run.json").exists() else None
+    if not isinstance(stored, dict) or "format" not in stored or "fingerprint" not in stored.get("corpus", {}):
+        raise InputError(f"{folder} holds files that are not a run; choose another folder.")
+    same = {key: value for key, value in stored.items() if key in identity} == identity
+    finished = (folder / "result.json").exists()
+    begun = finished or (folder / "checkpoint.safetensors").exists()
+    if same and not (overwrite and finished):
+        return
+    if begun and not overwrite:
+        raise InputError(f"{folder} already holds another run; choose another folder, or --overwrite to replace it.")
+    if write:
+        remove_run(folder)

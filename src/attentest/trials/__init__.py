@@ -1,0 +1,61 @@
+"""Trials: one question each, put to a model's attention; each gives a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+from attentest.errors import expect_type, unknown_name
+from attentest.training.run import Run
+from attentest.trials.base import Trial
+from attentest.trials.finding import Finding
+from attentest.trials.hold import hold
+from attentest.trials.subject import Subject, subject_of
+
+__all__ = ["TRIALS", "Finding", "Subject", "hold", "make_trial", "subject_of", "trial", "trial_class"]
+
+TRIALS = {
+    "uniform": "attentest.trials.uniform:Uniform",
+    "permutation": "attentest.trials.permutation:Permutation",
+    "adversary": "attentest.trials.adversary:InstanceAdversary",
+    "correlation": "attentest.trials.correlation:Correlation",
+    "removal": "attentest.trials.removals:Removal",
+    "flips": "attentest.trials.removals:Flips",
+    "importance-sets": "attentest.trials.importance_sets:ImportanceSets",
+    "dispersion": "attentest.trials.dispersion:Dispersion",
+    "information": "attentest.trials.information:Information",
+}
+
+
+def trial_class(name: str) -> type[Trial]:
+    if name not in TRIALS:
+        raise unknown_name("trial", name, TRIALS)
+    module, _, attribute = TRIALS[name].partition(":")
+    found: type[Trial] = getattr(import_module(module), attribute)
+    return found
+
+
+def make_trial(name: str, **settings: Any) -> Trial:
+    kind = trial_class(name)
+    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+    for setting, value in settings.items():
+        if setting not in known:
+            raise unknown_name(f"setting of the trial {name}", setting, known)
+        expect_type(f"The setting {setting} of the trial {name}", value, type(getattr(kind, setting)))
+    return kind(**settings)
+
+
+def trial(
+    name: str,
+    subject: Run | Subject,
+    *,
+    texts: int | None = None,
+    watch: Callable[[int, int], None] = lambda done, total: None,
+    **settings: Any,
+) -> Finding:
+    """Put a run's (or a subject's) attention on one trial; a run keeps the finding in its folder."""
+    accused = subject_of(subject, texts=texts) if isinstance(subject, Run) else subject
+    (finding,) = hold([make_trial(name, **settings)], accused, watch)
+    return finding

@@ -1,0 +1,87 @@
+"""T7: is there, text by text, a far distribution of weights with the same output?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest.errors import InputError, unknown_name
+from attentest.measures.divergences import LARGEST_JSD, jsd, tvd
+from attentest.measures.intervals import bootstrap
+from attentest.trials.adversary_search import gradient_search
+from attentest.trials.adversary_vertices import best_vertices
+from attentest.trials.base import Columns, Conclusion, SimpleTrial, by_group, column
+from attentest.trials.charts import histogram
+from attentest.trials.reading import Reading
+
+METHODS = ("auto", "exact", "search")
+
+
+@dataclass(frozen=True)
+class InstanceAdversary(SimpleTrial):
+    """k adversaries a text with TVD(ŷ, ŷ') ≤ epsilon; the reported one has the largest JSD to the model's weights.
+
+    `exact` (two classes, affine decoder) finds the global optimum; `search` is JW's gradient search, for all models.
+    """
+
+    name: ClassVar[str] = "adversary"
+    question: ClassVar[str] = "Do other attention weights, far from the model's, give the same prediction?"
+    source: ClassVar[str] = "Jain & Wallace 2019 §4.2.2; Wiegreffe & Pinter 2019 Fig. 3, 5"
+
+    epsilon: float = 0.01
+    k: int = 5
+    method: str = "auto"
+    steps: int = 500
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise unknown_name("method", self.method, METHODS)
+        if not 0 < self.epsilon < 1:
+            raise InputError(f"epsilon is {self.epsilon}; it must lie between 0 and 1.")
+        if self.k < 1:
+            raise InputError(f"k is {self.k}; it must be at least 1.")
+
+    def examine(self, reading: Reading) -> Columns:
+        exact = reading.margins is not None
+        if self.method == "exact" and not exact:
+            raise InputError("The exact adversary needs two classes and an affine decoder; use method search.")
+        if exact and self.method != "search":
+            found, count = best_vertices(reading, self.epsilon, self.k)
+        else:
+            found = gradient_search(reading, self.epsilon, self.k, self.steps, self.seed)
+            count = torch.full((len(reading.batch),), self.k)
+        distance = jsd(found, reading.weights.unsqueeze(1))
+        change = tvd(reading.decode(found).softmax(-1), reading.probabilities.unsqueeze(1))
+        # a search may end outside the constraint; such candidates do not count (rounding may tip an exact one over)
+        allowed = change <= self.epsilon + 1e-5
+        distance = torch.where(allowed, distance, -1)
+        best = distance.argmax(1)
+        rows = torch.arange(len(best), device=best.device)
+        none = ~allowed.any(1)
+        return {
+            "max_jsd": torch.where(none, torch.nan, distance[rows, best]).cpu().numpy(),
+            "tvd": torch.where(none, torch.nan, change[rows, best]).cpu().numpy(),
+            "candidates": torch.minimum(allowed.sum(1), count.to(best.device)).cpu().numpy(),
+            "method": ["exact" if exact and self.method != "search" else "search"] * len(best),
+        }
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        distance = column(table, "max_jsd")
+        overall = bootstrap(distance)
+        summary = {"mean max JSD": overall} | by_group(table, "max_jsd", "predicted")
+        summary["share with JSD > 0.4"] = bootstrap(np.where(np.isnan(distance), 0.0, distance > 0.4))
+        notes = []
+        fewer = int((column(table, "candidates") < self.k).sum())
+        if fewer:
+            notes.append(f"{fewer:,} texts have fewer than {self.k} adversaries within the constraint; all were used.")
+        answer = (
+            f"Within a change of {self.epsilon} in the prediction, weights can be moved a JSD of {overall} away "
+            f"on average (at most {LARGEST_JSD:.3f} is possible)."
+        )
+        chart = histogram(table, "max_jsd", f"largest JSD with TVD ≤ {self.epsilon}", 0.7)
+        return Conclusion(answer, summary, chart, notes)

@@ -1,0 +1,91 @@
+"""What every trial is: a question that is put to each text as it is read, and an answer over all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from attentest.measures.intervals import Estimate, bootstrap
+from attentest.trials.reading import Reading
+from attentest.trials.subject import Subject
+
+Columns = Mapping[str, Any]  # column -> one entry a text
+BIN_EDGES = (0.25, 0.5, 0.75)
+BIN_NAMES = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")  # of the largest weight, as JW have them
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    answer: str
+    summary: Mapping[str, Estimate]
+    chart: Mapping[str, Any] | None = None
+    notes: Sequence[str] = field(default=())
+
+
+class Examiner(Protocol):
+    """What is asked of each batch of texts and, at the end, of the table of them all."""
+
+    def examine(self, reading: Reading) -> Columns: ...
+
+    def conclude(self, table: pa.Table) -> Conclusion: ...
+
+
+class Trial(ABC):
+    """Subclasses are dataclasses: their fields are the trial's settings.
+
+    Most examine texts themselves; a trial that must know all texts beforehand gives an examiner for the subject.
+    """
+
+    name: ClassVar[str]
+    question: ClassVar[str]
+    source: ClassVar[str]  # paper and section
+    needs: ClassVar[str] = "attention weights"
+
+    @abstractmethod
+    def examiner(self, subject: Subject) -> Examiner: ...
+
+
+class SimpleTrial(Trial):
+    """A trial that is its own examiner."""
+
+    def examiner(self, subject: Subject) -> Examiner:
+        return self
+
+    @abstractmethod
+    def examine(self, reading: Reading) -> Columns:
+        """The trial on one batch: columns with an entry a text."""
+
+    @abstractmethod
+    def conclude(self, table: pa.Table) -> Conclusion:
+        """What the table of all texts says."""
+
+
+def common_columns(reading: Reading, classes: Sequence[str]) -> Columns:
+    """What every trial's table begins with."""
+    largest = reading.weights.max(1).values.cpu().numpy()
+    names = np.array(classes, dtype=object)
+    return {
+        "predicted": names[reading.predicted.cpu().numpy()],
+        "tokens": reading.lengths.cpu().numpy(),
+        "max_attention": largest,
+        "bin": np.array(BIN_NAMES, dtype=object)[np.digitize(largest, BIN_EDGES)],
+    }
+
+
+def column(table: pa.Table, name: str) -> np.ndarray:
+    return table[name].to_numpy(zero_copy_only=False)
+
+
+def by_group(table: pa.Table, value: str, *keys: str, statistic: Any = np.mean) -> dict[str, Estimate]:
+    """The statistic of a column over each combination of the key columns that occurs."""
+    values = column(table, value)
+    groups = list(zip(*(table[key].to_pylist() for key in keys), strict=True))
+    return {
+        " ".join(map(str, group)): bootstrap(values[[g == group for g in groups]], statistic)
+        for group in sorted(set(groups))
+    }

@@ -1,0 +1,91 @@
+"""T12: is the influence of tokens spread out, whatever attention says?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest.errors import InputError
+from attentest.importance.erasure import leave_one_out, removed_probabilities
+from attentest.importance.gradients import input_gradients, normalised
+from attentest.importance.influence import influence
+from attentest.measures.entropy import normalised_entropy
+from attentest.measures.intervals import bootstrap
+from attentest.trials.base import Columns, Conclusion, Examiner, Trial, column
+from attentest.trials.charts import boxes
+from attentest.trials.reading import Reading
+from attentest.trials.subject import Subject
+
+MEASURES = ("attention", "gradient", "leave-one-out", "influence on hidden states")
+
+
+@dataclass(frozen=True)
+class Dispersion(Trial):
+    """Normalised entropy (0: one token, 1: all alike) of attention, of g_ŷ(x), of D_ŷ(x), and of g_{h_p}(x) over p.
+
+    The last is a gradient for every pair of tokens and is taken on a sample of `influence_texts` texts.
+    """
+
+    name: ClassVar[str] = "dispersion"
+    question: ClassVar[str] = "Is the influence of the tokens as concentrated as the attention?"
+    source: ClassVar[str] = "Meister et al. 2021 §4, Tables 1 and 2, Fig. 2"
+    needs: ClassVar[str] = "attention weights and gradients"
+
+    influence_texts: int = 300
+    tolerance: float = 1e-6
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.influence_texts < 0:
+            raise InputError(f"influence_texts is {self.influence_texts}; it must be at least 0.")
+
+    def examiner(self, subject: Subject) -> Examiner:
+        order = np.random.default_rng(self.seed).permutation(subject.rows)
+        return _Examiner(self, frozenset(order[: self.influence_texts].tolist()))
+
+
+@dataclass(frozen=True)
+class _Examiner:
+    trial: Dispersion
+    sample: frozenset[int]
+
+    def examine(self, reading: Reading) -> Columns:
+        mask = reading.mask
+        gradient = input_gradients(reading.model, reading.batch).l2  # type: ignore[arg-type]
+        removed = removed_probabilities(reading.model, reading.batch, tolerance=self.trial.tolerance)
+        erased = leave_one_out(reading.probabilities, removed, mask)
+        values = (reading.weights, normalised(gradient, mask), normalised(erased, mask))
+        columns = {n: normalised_entropy(v, mask).cpu().numpy() for n, v in zip(MEASURES, values, strict=False)}
+        return columns | {MEASURES[3]: self._of_influence(reading)}
+
+    def _of_influence(self, reading: Reading) -> np.ndarray:
+        """The mean over hidden states p of the entropy of g_{h_p}(x), for the texts of the sample."""
+        found = np.full(len(reading.batch), np.nan)
+        chosen = np.array([int(row) in self.sample for row in reading.rows])
+        if not chosen.any():
+            return found
+        batch = reading.batch.select(torch.from_numpy(np.flatnonzero(chosen)))
+        pairs = batch.mask.unsqueeze(1).expand(-1, batch.mask.shape[1], -1)
+        entropy = normalised_entropy(normalised(influence(reading.model, batch), pairs), pairs)  # type: ignore[arg-type]
+        total = torch.where(batch.mask, entropy, 0).sum(1)
+        found[chosen] = (total / batch.mask.sum(1)).cpu().numpy()
+        return found
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        summary = {f"entropy of {name}": bootstrap(column(table, name)) for name in MEASURES}
+        rows = [
+            {"measure": name, "entropy": round(float(v), 4)}
+            for name in MEASURES
+            for v in column(table, name)
+            if not np.isnan(v)
+        ]
+        answer = (
+            f"Normalised entropy is {summary['entropy of attention']} for attention, {summary['entropy of gradient']} "
+            f"for gradients and {summary['entropy of influence on hidden states']} for the influence on hidden states."
+        )
+        notes = [f"Influence on hidden states: a sample of {len(self.sample):,} texts."]
+        return Conclusion(answer, summary, boxes(rows, "measure", "entropy", "normalised entropy", MEASURES), notes)

@@ -1,0 +1,70 @@
+"""Hold trials: read every text once, put each question to it, and conclude."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest import __version__
+from attentest.trials.base import Columns, Examiner, Trial, common_columns
+from attentest.trials.finding import Finding
+from attentest.trials.reading import readings
+from attentest.trials.subject import Subject
+
+Watch = Callable[[int, int], None]  # texts done, texts in all
+
+
+def hold(trials: Sequence[Trial], subject: Subject, watch: Watch = lambda done, total: None) -> list[Finding]:
+    """The findings of all `trials`; texts are encoded once for all of them, and only rows of results are kept."""
+    examiners = [trial.examiner(subject) for trial in trials]
+    collected: list[dict[str, list[Any]]] = [{} for _ in trials]
+    order: list[np.ndarray] = []
+    done = 0
+    for reading in readings(subject.model, subject.data, subject.rows, subject.device):
+        order.append(reading.rows)
+        with torch.no_grad():
+            common = common_columns(reading, subject.classes)
+            for examiner, columns in zip(examiners, collected, strict=True):
+                _collect(columns, {**common, **examiner.examine(reading)})
+        done += len(reading.batch)
+        watch(done, len(subject.rows))
+    rows = np.concatenate(order)
+    return [
+        _conclude(trial, examiner, columns, rows, subject)
+        for trial, examiner, columns in zip(trials, examiners, collected, strict=True)
+    ]
+
+
+def _collect(columns: dict[str, list[Any]], found: Columns) -> None:
+    for name, values in found.items():
+        columns.setdefault(name, []).extend(values.tolist() if isinstance(values, np.ndarray) else values)
+
+
+def _conclude(
+    trial: Trial, examiner: Examiner, columns: Mapping[str, list[Any]], rows: np.ndarray, subject: Subject
+) -> Finding:
+    place = np.argsort(rows, kind="stable")  # back from shortest-first to the order of the corpus
+    head = {"id": subject.ids(rows), "label": subject.labels(rows).tolist()}
+    table = pa.table({**head, **columns}).take(place)
+    conclusion = examiner.conclude(table)
+    finding = Finding(
+        trial=trial.name,
+        question=trial.question,
+        answer=conclusion.answer,
+        table=table,
+        summary=conclusion.summary,
+        signature={
+            "attentest": __version__,
+            "trial": trial.name,
+            "settings": asdict(trial),  # type: ignore[call-overload]
+            **subject.signature,
+        },
+        chart=conclusion.chart,
+        notes=tuple(conclusion.notes),
+    )
+    return finding if subject.folder is None else finding.save(subject.folder / trial.name)

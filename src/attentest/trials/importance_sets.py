@@ -1,0 +1,114 @@
+"""T11: how many items must go, in order of a ranking, before the decision flips?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attentest.chance import keyed_uniform
+from attentest.importance.gradients import attention_gradient
+from attentest.measures.intervals import bootstrap
+from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
+from attentest.trials.charts import boxes
+from attentest.trials.reading import Reading
+from attentest.trials.removal import sums_after
+
+RANKINGS = ("random", "attention", "gradient", "attention × gradient")
+OPTIMUM = "optimum"
+
+
+@dataclass(frozen=True)
+class ImportanceSets(SimpleTrial):
+    """The share of a text's items that must be removed, highest ranked first, before the decision changes.
+
+    NaN in the table where it never does (the last item is not removed), 1 in the means. With two classes and an affine
+    decoder the smallest set that flips the decision is found exactly: the items with the largest α_i·margin_i towards
+    the decision go first.
+    """
+
+    name: ClassVar[str] = "importance-sets"
+    question: ClassVar[str] = "How much must be removed, most attended first, before the decision flips?"
+    source: ClassVar[str] = "Serrano & Smith 2019 §5, Fig. 5"
+
+    seed: int = 0
+
+    def examine(self, reading: Reading) -> Columns:
+        scores = {
+            "random": _random_scores(reading, self.seed),
+            "attention": reading.weights,
+            "gradient": attention_gradient(reading.model, reading.encoded, reading.by_site),
+        }
+        scores["attention × gradient"] = scores["attention"] * scores["gradient"]
+        if reading.margins is not None:
+            towards = torch.where(reading.predicted == 1, 1.0, -1.0).unsqueeze(1)
+            scores[OPTIMUM] = reading.weights * reading.margins * towards
+        found = {name: first_flip(reading, score) for name, score in scores.items()}
+        return {name: (count / reading.lengths).cpu().numpy() for name, count in found.items()}
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        names = [name for name in (*RANKINGS, OPTIMUM) if name in table.column_names]
+        summary, rows = {}, []
+        for name in names:
+            share = column(table, name)
+            summary[f"{name}: mean share removed"] = bootstrap(np.where(np.isnan(share), 1.0, share))
+            summary[f"{name}: share of texts that flip"] = bootstrap((~np.isnan(share)).astype(float))
+            rows += [{"ranking": name, "share": round(float(v), 4)} for v in share[~np.isnan(share)]]
+        attention, random = (np.nan_to_num(column(table, n), nan=1.0) for n in ("attention", "random"))
+        summary["random − attention"] = bootstrap(random - attention)
+        answer = (
+            f"By attention {summary['attention: mean share removed']} of a text goes before the decision flips, "
+            f"at random {summary['random: mean share removed']}"
+            + (f", at best {summary[f'{OPTIMUM}: mean share removed']}." if OPTIMUM in names else ".")
+        )
+        return Conclusion(answer, summary, boxes(rows, "ranking", "share", "share of items removed at the flip", names))
+
+
+def first_flip(reading: Reading, scores: Float[Tensor, "batch tokens"]) -> Float[Tensor, "batch"]:
+    """How many items are gone when the decision first changes, removing the highest scores first; NaN if never."""
+    order = scores.masked_fill(~reading.mask, -torch.inf).argsort(dim=1, descending=True, stable=True)
+    decisions = _decisions_of_prefixes(reading, order)
+    last = torch.arange(1, order.shape[1] + 1, device=order.device) >= reading.lengths.unsqueeze(1)
+    changed = (decisions != reading.predicted.unsqueeze(1)) & ~last
+    count = changed.int().argmax(1) + 1
+    return torch.where(changed.any(1), count.to(scores.dtype), torch.nan)
+
+
+def _decisions_of_prefixes(reading: Reading, order: Int[Tensor, "batch tokens"]) -> Int[Tensor, "batch tokens"]:
+    """The decision without the first 1, 2, … items of the order; unchanged where no weight is left to decide with.
+
+    Dividing what is left by its weight changes no decision, so sums over what is left are enough.
+    """
+    left = sums_after(reading.weights.gather(1, order))
+    if reading.margins is not None:
+        rest = sums_after((reading.weights * reading.margins).gather(1, order))
+        decisions = (rest > 0).long()
+    elif reading.token_logits is not None:
+        assert reading.bias is not None
+        added = reading.weights.unsqueeze(-1) * (reading.token_logits + reading.bias)
+        decisions = sums_after(added.gather(1, order.unsqueeze(-1).expand_as(added))).argmax(-1)
+    else:
+        decisions = _decode_prefixes(reading, order)
+    return torch.where(left > 0, decisions, reading.predicted.unsqueeze(1))
+
+
+def _decode_prefixes(reading: Reading, order: Int[Tensor, "batch tokens"]) -> Int[Tensor, "batch tokens"]:
+    """The general path: the decoder is called once for each number of removed items."""
+    rank = order.argsort(1)
+    decisions = []
+    for removed in range(1, order.shape[1] + 1):
+        weights = reading.weights * (rank >= removed)
+        total = weights.sum(1, keepdim=True)
+        weights = torch.where(total > 0, weights / total.clamp(min=torch.finfo(weights.dtype).tiny), reading.weights)
+        decisions.append(reading.decode(weights.unsqueeze(1)).squeeze(1).argmax(-1))
+    return torch.stack(decisions, 1)
+
+
+def _random_scores(reading: Reading, seed: int) -> Float[Tensor, "batch tokens"]:
+    drawn = keyed_uniform(seed, "importance sets", reading.rows, reading.mask.shape[1])
+    return torch.from_numpy(drawn).to(reading.weights)

@@ -1,0 +1,129 @@
+"""T13: do high weights sit on the states that tell most about the output?"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest.errors import InputError
+from attentest.measures.information import cluster, mutual_information
+from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.weighted_tau import weighted_tau
+from attentest.trials.base import Columns, Conclusion, Examiner, Trial
+from attentest.trials.charts import lines
+from attentest.trials.reading import Reading
+from attentest.trials.subject import Subject
+
+SMALLEST_WEIGHT, SHARE_ABOVE, OUTPUT_CLUSTERS = 1e-5, 0.8, 5
+
+
+@dataclass(frozen=True)
+class Information(Trial):
+    """Weighted τ between MI(rank-i hidden states; output) and the mean weight at rank i, over ranks i ≤ k.
+
+    States and (with two classes) logits are clustered; k is the smaller of the 10th percentile of the lengths and the
+    last rank at which 80 % of the weights exceed 1e-5. Texts shorter than k are left out of the ranks they lack.
+    """
+
+    name: ClassVar[str] = "information"
+    question: ClassVar[str] = "Do high weights sit on the hidden states that tell most about the output?"
+    source: ClassVar[str] = "Wen et al. 2022 §3.2 and §5, Fig. 2"
+    needs: ClassVar[str] = "attention weights and hidden states"
+
+    clusters: int = 50
+    runs: int = 10
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.clusters < 2 or self.runs < 1:
+            raise InputError(f"clusters is {self.clusters} and runs {self.runs}; at least 2 and 1 are needed.")
+
+    def examiner(self, subject: Subject) -> Examiner:
+        return _Examiner(self, subject)
+
+
+class _Examiner:
+    """Keeps the states of the highest ranks in a file, so that memory does not grow with the number of texts."""
+
+    def __init__(self, trial: Information, subject: Subject) -> None:
+        self.trial = trial
+        lengths = subject.data.sequences.lengths[subject.rows]
+        self.ranks = max(1, int(np.quantile(lengths, 0.1)))
+        self.file = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the examiner)
+        self.weights: list[np.ndarray] = []
+        self.outputs: list[np.ndarray] = []
+        self.size = 0
+
+    def examine(self, reading: Reading) -> Columns:
+        ranks = min(self.ranks, reading.mask.shape[1])
+        weights, places = reading.weights.masked_fill(~reading.mask, -1).topk(ranks, 1)
+        states = reading.encoded.hidden.gather(1, places.unsqueeze(-1).expand(-1, -1, reading.encoded.hidden.shape[-1]))
+        missing = (0, self.ranks - ranks)
+        states = torch.nn.functional.pad(states, (0, 0, *missing))
+        weights = torch.nn.functional.pad(weights, missing, value=-1)
+        self.size = states.shape[-1]
+        self.file.write(states.float().cpu().numpy().tobytes())
+        self.weights.append(weights.cpu().numpy())
+        self.outputs.append(reading.logits.cpu().numpy())
+        return {}
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        weights, outputs = np.concatenate(self.weights), np.concatenate(self.outputs)
+        self.file.flush()
+        states = np.memmap(self.file, np.float32, "r", shape=(len(weights), self.ranks, self.size))
+        k = self._last_rank(weights)
+        clusters, notes = self._clusters(len(weights))
+        taus, curves = [], []
+        for run in range(self.trial.runs):
+            labels = _output_labels(outputs, self.trial.seed + run)
+            information, mean_weight = [], []
+            for rank in range(k):
+                there = weights[:, rank] >= 0
+                points = torch.from_numpy(np.array(states[there, rank]))
+                found = cluster(points, clusters, self.trial.seed + run, fewest=2)
+                information.append(mutual_information(found, labels[there]))
+                mean_weight.append(float(weights[there, rank].mean()))
+            taus.append(weighted_tau(np.array(information), np.array(mean_weight), np.array(mean_weight)))
+            curves.append(information)
+        mean_curve = np.mean(curves, 0)
+        tau = bootstrap(np.array(taus))
+        summary = {"weighted τ": tau, "ranks": Estimate(k, k, k, len(weights))}
+        summary |= {f"MI at rank {i + 1}": bootstrap(np.array(curves)[:, i]) for i in range(min(k, 10))}
+        answer = (
+            f"Weight and information agree with a weighted τ of {tau} over the {k} highest ranks "
+            f"({self.trial.runs} clusterings)."
+            if k > 1
+            else "Only one rank can be compared, so no correlation is defined."
+        )
+        series = {"mutual information (nats)": mean_curve.tolist(), "mean weight": mean_weight}
+        rows = [
+            {"rank": i, "value": value, "series": name}
+            for name, values in series.items()
+            for i, value in enumerate(values, 1)
+        ]
+        return Conclusion(answer, summary, lines(rows, "rank", "value", "series", "attention rank", "value"), notes)
+
+    def _last_rank(self, weights: np.ndarray) -> int:
+        there = np.maximum((weights >= 0).sum(0), 1)
+        above = (weights > SMALLEST_WEIGHT).sum(0) / there >= SHARE_ABOVE
+        return int(np.argmin(above)) or 1 if not above.all() else self.ranks
+
+    def _clusters(self, texts: int) -> tuple[int, list[str]]:
+        most = max(2, texts // 4)
+        if self.trial.clusters <= most:
+            return self.trial.clusters, []
+        return most, [
+            f"{texts:,} texts are too few for {self.trial.clusters} clusters of at least two; {most} were used instead."
+        ]
+
+
+def _output_labels(logits: np.ndarray, seed: int) -> np.ndarray:
+    """The output as a label: 5 clusters of the logit with two classes, the decision with more."""
+    if logits.shape[1] > 2:
+        return logits.argmax(1)
+    return cluster(torch.from_numpy(logits[:, 1:] - logits[:, :1]), OUTPUT_CLUSTERS, seed)

@@ -1,0 +1,83 @@
+"""T6: does shuffling the weights change the output?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from attentest.chance import keyed_uniform
+from attentest.errors import InputError
+from attentest.measures.divergences import tvd
+from attentest.measures.intervals import bootstrap
+from attentest.trials.base import Columns, Conclusion, SimpleTrial, by_group, column
+from attentest.trials.charts import violins_by_bin
+from attentest.trials.reading import Reading
+
+_WEIGHTS_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True)
+class Permutation(SimpleTrial):
+    """The median over `permutations` of TVD(ŷ, ŷ with α permuted), text by text.
+
+    The permutations of a length are drawn once; each text first shuffles its weights by a permutation of its own, so
+    every text still gets uniformly random ones, and no two texts share them.
+    """
+
+    name: ClassVar[str] = "permutation"
+    question: ClassVar[str] = "Does shuffling the attention weights change the prediction?"
+    source: ClassVar[str] = "Jain & Wallace 2019 §4.2.1; Vashishth et al. 2019 §4.1, Fig. 2"
+
+    permutations: int = 100
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.permutations < 1:
+            raise InputError(f"permutations is {self.permutations}; it must be at least 1.")
+
+    def examine(self, reading: Reading) -> Columns:
+        changes = np.zeros(len(reading.batch))
+        lengths = reading.lengths.cpu().numpy()
+        for length in np.unique(lengths):
+            places = torch.from_numpy(np.flatnonzero(lengths == length)).to(reading.weights.device)
+            changes[lengths == length] = self._median_change(reading, places, int(length)).cpu().numpy()
+        return {"median_tvd": changes}
+
+    def _median_change(self, reading: Reading, places: Tensor, length: int) -> Tensor:
+        """Texts of one length: (texts, permutations) at once, in chunks of permutations."""
+        own = keyed_uniform(self.seed, "permutation", reading.rows[places.cpu().numpy()], length).argsort(1)
+        shuffled = reading.weights[places, :length].gather(1, torch.from_numpy(own).to(places.device))
+        generator = np.random.default_rng([self.seed, length])
+        drawn = generator.permuted(np.tile(np.arange(length), (self.permutations, 1)), axis=1)
+        orders = torch.from_numpy(drawn).to(places.device)
+        step = max(1, _WEIGHTS_AT_ONCE // (length * len(places)))
+        changes = [
+            tvd(
+                reading.decode(_pad(shuffled[:, chunk], reading.mask.shape[1]), places).softmax(-1),
+                reading.probabilities[places].unsqueeze(1),
+            )
+            for chunk in orders.split(step)
+        ]
+        return torch.cat(changes, 1).quantile(0.5, 1)
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        overall = bootstrap(column(table, "median_tvd"))
+        groups = by_group(table, "median_tvd", "bin", "predicted", statistic=np.median)
+        answer = (
+            f"Shuffled weights move the prediction by {overall} (TVD) in the median of {self.permutations} "
+            "permutations, on average over texts."
+        )
+        return Conclusion(
+            answer,
+            {"mean of median TVD": overall} | groups,
+            violins_by_bin(table, "median_tvd", "median TVD over permutations"),
+        )
+
+
+def _pad(weights: Tensor, tokens: int) -> Tensor:
+    return torch.nn.functional.pad(weights, (0, tokens - weights.shape[-1]))

@@ -1,0 +1,124 @@
+"""Texts as a model reads them: encoded once, decoded as often as a trial changes the weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attentest.errors import InputError
+from attentest.models.protocol import AttentionModel, Encoded, Weights
+from attentest.text.batches import Batch, inference_batches
+from attentest.text.prepare import TokenizedCorpus
+
+_SITE = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A batch of texts with the model's own weights and logits for them."""
+
+    model: AttentionModel
+    batch: Batch
+    encoded: Encoded
+    weights: Float[Tensor, "batch tokens"]
+    logits: Float[Tensor, "batch classes"]
+
+    @property
+    def by_site(self) -> Weights:
+        return {self.model.sites[_SITE]: self.weights}
+
+    @property
+    def mask(self) -> Bool[Tensor, "batch tokens"]:
+        return self.batch.mask
+
+    @property
+    def rows(self) -> Int[np.ndarray, "batch"]:
+        return self.batch.rows
+
+    @cached_property
+    def lengths(self) -> Int[Tensor, "batch"]:
+        return self.mask.sum(1)
+
+    @cached_property
+    def probabilities(self) -> Float[Tensor, "batch classes"]:
+        return self.logits.softmax(-1)
+
+    @cached_property
+    def predicted(self) -> Int[Tensor, "batch"]:
+        return self.logits.argmax(-1)
+
+    @cached_property
+    def token_logits(self) -> Float[Tensor, "batch tokens classes"] | None:
+        """What each token adds to the logits at weight 1, where the decoder is affine; else None."""
+        if not hasattr(self.model, "token_logits"):
+            return None
+        found: Tensor = self.model.token_logits(self.encoded)
+        return found.detach()
+
+    @cached_property
+    def bias(self) -> Float[Tensor, "classes"] | None:
+        return self.model.bias().detach() if hasattr(self.model, "bias") else None
+
+    @cached_property
+    def margins(self) -> Float[Tensor, "batch tokens"] | None:
+        """For two classes and an affine decoder: how far each token alone pulls to class 1, the bias included."""
+        if self.token_logits is None or self.logits.shape[1] != 2:
+            return None
+        assert self.bias is not None
+        return (self.token_logits[..., 1] - self.token_logits[..., 0]) + (self.bias[1] - self.bias[0])
+
+    def decode(
+        self, weights: Float[Tensor, "batch variants tokens"], places: Tensor | None = None
+    ) -> Float[Tensor, "batch variants classes"]:
+        """Logits under other weights, several variants a text; `places` chooses texts of the batch."""
+        chosen = slice(None) if places is None else places
+        if self.margins is not None:
+            # weights sum to 1, so the bias can stand in every token's margin
+            margin = (weights @ self.margins[chosen].unsqueeze(-1)).squeeze(-1)
+            return torch.stack((torch.zeros_like(margin), margin), -1)
+        if self.token_logits is not None:
+            assert self.bias is not None
+            return weights @ self.token_logits[chosen] + self.bias
+        return self._decode_each(weights, chosen)
+
+    def _decode_each(self, weights: Tensor, chosen: Tensor | slice) -> Tensor:
+        """The general path: one call of the model's decoder a variant."""
+        preset = self.encoded.preset
+        encoded = Encoded(
+            self.encoded.hidden[chosen], self.encoded.mask[chosen], None if preset is None else preset[chosen]
+        )
+        site = self.model.sites[_SITE]
+        return torch.stack([self.model.decode(encoded, {site: w}) for w in weights.unbind(1)], 1)
+
+
+def readings(
+    model: AttentionModel,
+    data: TokenizedCorpus,
+    rows: np.ndarray,
+    device: torch.device | str = "cpu",
+    max_padded: int = 16_384,
+) -> Iterator[Reading]:
+    """Every text of `rows`, shortest first, within bounded memory; a model that gives NaN is refused."""
+    for batch in inference_batches(data, rows, max_padded):
+        with torch.no_grad():
+            reading = read(model, batch.to(device))
+        broken = np.flatnonzero(~reading.logits.isfinite().all(1).cpu().numpy())
+        if len(broken):
+            row = int(data.rows[reading.rows[broken[0]]])
+            raise InputError(
+                f"The model gives {reading.logits[int(broken[0])].tolist()} for the text with id "
+                f"'{data.corpus.table['id'][row]}'; logits that are not finite cannot be put on trial."
+            )
+        yield reading
+
+
+def read(model: AttentionModel, batch: Batch) -> Reading:
+    encoded = model.encode(batch)
+    weights = model.attend(encoded)
+    return Reading(model, batch, encoded, weights[model.sites[_SITE]], model.decode(encoded, weights))

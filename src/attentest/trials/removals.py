@@ -1,0 +1,104 @@
+"""T9 and T10: does removing the most attended item matter more than removing a random one?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from attentest.measures.divergences import jsd
+from attentest.measures.intervals import bootstrap
+from attentest.measures.mcnemar import mcnemar_p
+from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
+from attentest.trials.charts import scatter, two_by_two
+from attentest.trials.reading import Reading
+from attentest.trials.removal import most_attended_and_random, without
+
+
+@dataclass(frozen=True)
+class Removal(SimpleTrial):
+    """ΔJS = JS(p, p without i*) − JS(p, p without r) against α_i* − α_r, for the heaviest item i* and a random r."""
+
+    name: ClassVar[str] = "removal"
+    question: ClassVar[str] = "Does removing the most attended item matter more than removing a random one?"
+    source: ClassVar[str] = "Serrano & Smith 2019 §4.1; Vashishth et al. 2019 §4.2, Fig. 3"
+
+    seed: int = 0
+
+    def examine(self, reading: Reading) -> Columns:
+        items = most_attended_and_random(reading, self.seed)
+        distance = jsd(reading.decode(without(reading.weights, items)).softmax(-1), reading.probabilities.unsqueeze(1))
+        weight = reading.weights.gather(1, items)
+        return {
+            "js_heaviest": distance[:, 0].cpu().numpy(),
+            "js_random": distance[:, 1].cpu().numpy(),
+            "delta_js": (distance[:, 0] - distance[:, 1]).cpu().numpy(),
+            "delta_attention": (weight[:, 0] - weight[:, 1]).cpu().numpy(),
+        }
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        delta = column(table, "delta_js")
+        negative = bootstrap((delta < 0).astype(float))
+        summary = {
+            "mean ΔJS": bootstrap(delta),
+            "share with ΔJS < 0": negative,
+            "mean JS, heaviest": bootstrap(column(table, "js_heaviest")),
+            "mean JS, random": bootstrap(column(table, "js_random")),
+        }
+        answer = (
+            f"Removing the heaviest item moves the output by {summary['mean ΔJS']} more (JS) than removing a random "
+            f"one; the random one matters more in {negative} of the texts."
+        )
+        chart = scatter(table, "delta_attention", "delta_js", "α of heaviest − α of random item", "ΔJS")
+        return Conclusion(answer, summary, chart)
+
+
+@dataclass(frozen=True)
+class Flips(SimpleTrial):
+    """The share of texts whose decision flips when i* goes × when r goes, and McNemar's test of the difference."""
+
+    name: ClassVar[str] = "flips"
+    question: ClassVar[str] = "Does the decision flip when the most attended item is removed, or a random one?"
+    source: ClassVar[str] = "Serrano & Smith 2019 §4.2, Table 2"
+
+    seed: int = 0
+
+    def examine(self, reading: Reading) -> Columns:
+        items = most_attended_and_random(reading, self.seed)
+        decision = reading.decode(without(reading.weights, items)).argmax(-1)
+        flipped = (decision != reading.predicted.unsqueeze(1)).cpu().numpy()
+        return {"flip_heaviest": flipped[:, 0], "flip_random": flipped[:, 1]}
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        heaviest, random = column(table, "flip_heaviest"), column(table, "flip_random")
+        only_heaviest, only_random = int((heaviest & ~random).sum()), int((random & ~heaviest).sum())
+        cells = [
+            {"heaviest": _word(h), "random": _word(r), "share": float(((heaviest == h) & (random == r)).mean())}
+            for h in (True, False)
+            for r in (True, False)
+        ]
+        summary = {
+            "flips when the heaviest goes": bootstrap(heaviest.astype(float)),
+            "flips when a random one goes": bootstrap(random.astype(float)),
+            "flips only when the heaviest goes": bootstrap((heaviest & ~random).astype(float)),
+            "flips only when the random one goes": bootstrap((random & ~heaviest).astype(float)),
+        }
+        p = mcnemar_p(only_heaviest, only_random)
+        answer = (
+            f"The decision flips in {summary['flips when the heaviest goes']} of the texts without the heaviest item "
+            f"and in {summary['flips when a random one goes']} without a random one (McNemar p = {p:.2g})."
+        )
+        chart = two_by_two(cells, "random", "heaviest", "random item removed", "heaviest item removed")
+        return Conclusion(answer, summary, chart)
+
+
+def _word(flipped: bool) -> str:
+    return "flip" if flipped else "no flip"
+
+
+def flip_table(table: pa.Table) -> np.ndarray:
+    """Counts, [flips without the heaviest, not] × [flips without the random one, not]."""
+    heaviest, random = column(table, "flip_heaviest"), column(table, "flip_random")
+    return np.array([[int(((heaviest == h) & (random == r)).sum()) for r in (True, False)] for h in (True, False)])

@@ -1,0 +1,55 @@
+"""What stands trial: a model and the texts it is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from attentest.models.protocol import AttentionModel
+from attentest.text.prepare import TokenizedCorpus
+from attentest.training.run import Run
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model of one's own with the three methods, and texts as a TokenizedCorpus, can be put on trial too."""
+
+    model: AttentionModel
+    data: TokenizedCorpus
+    rows: np.ndarray
+    signature: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None  # where findings are written
+    device: torch.device | str = "cpu"
+
+    @property
+    def classes(self) -> Sequence[str]:
+        return self.data.corpus.classes
+
+    def ids(self, rows: np.ndarray) -> list[str]:
+        table = self.data.corpus.table
+        return [str(i) for i in table["id"].take(self.data.rows[rows]).to_pylist()]
+
+    def labels(self, rows: np.ndarray) -> np.ndarray:
+        return np.array(self.classes, dtype=object)[self.data.labels[rows]]
+
+
+def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu") -> Subject:
+    """A run's model and its test split, or the first `texts` of a fixed random order of it."""
+    data = run.test_data()
+    rows = np.arange(len(data.rows))
+    if texts is not None and texts < len(rows):
+        rows = np.sort(np.random.default_rng(0).permutation(rows)[:texts])
+    signature = {
+        "corpus": run.settings["corpus"]["name"],
+        "corpus_hash": run.settings["corpus"]["fingerprint"],
+        "model": run.settings["model"],
+        "training": run.settings["training"],
+        "text": run.settings["text"],
+        "texts": len(rows),
+    }
+    return Subject(run.model.to(device), data, rows, signature, run.path / "trials", device)

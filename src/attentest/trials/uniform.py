@@ -1,0 +1,76 @@
+"""T1, at inference: is attention needed at all?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest.interventions import permuted, random_weights, uniform_weights
+from attentest.measures.divergences import tvd
+from attentest.measures.intervals import bootstrap
+from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
+from attentest.trials.charts import boxes
+from attentest.trials.reading import Reading
+
+VARIANTS = ("uniform", "random", "permuted")
+
+
+@dataclass(frozen=True)
+class Uniform(SimpleTrial):
+    """Accuracy when the trained model's weights are replaced at inference: uniform, U(0, 1) normalised, permuted."""
+
+    name: ClassVar[str] = "uniform"
+    question: ClassVar[str] = "Is the attention needed, or do uniform, random or permuted weights do as well?"
+    source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2; Vashishth et al. 2019 §4.1, Tables 1–3 (inference only)"
+
+    seed: int = 0
+
+    def examine(self, reading: Reading) -> Columns:
+        variants = torch.stack(
+            (
+                uniform_weights(reading.mask, reading.weights.dtype),
+                random_weights(reading.mask, reading.rows, self.seed, reading.weights.dtype),
+                permuted(reading.weights, reading.mask, reading.rows, self.seed),
+            ),
+            1,
+        )
+        logits = reading.decode(variants)
+        change = tvd(logits.softmax(-1), reading.probabilities.unsqueeze(1)).cpu().numpy()
+        right = (logits.argmax(-1) == _labels(reading).unsqueeze(1)).cpu().numpy()
+        base = (reading.predicted == _labels(reading)).cpu().numpy()
+        columns = {"right": base}
+        for i, name in enumerate(VARIANTS):
+            columns |= {f"right_{name}": right[:, i], f"tvd_{name}": change[:, i]}
+        return columns
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        right = column(table, "right").astype(float)
+        summary = {"accuracy": bootstrap(right)}
+        rows = []
+        for name in VARIANTS:
+            changed = column(table, f"right_{name}").astype(float)
+            summary[f"accuracy, {name}"] = bootstrap(changed)
+            summary[f"difference, {name}"] = bootstrap(changed - right)
+            summary[f"mean TVD, {name}"] = bootstrap(column(table, f"tvd_{name}"))
+            rows += [{"weights": name, "tvd": round(float(v), 5)} for v in column(table, f"tvd_{name}")]
+        losses = ", ".join(f"{100 * summary[f'difference, {name}'].value:+.1f} {name}" for name in VARIANTS)
+        interval = summary["difference, uniform"]
+        needed = "is needed" if interval.high < 0 else "is not shown to be needed"
+        answer = (
+            f"At inference the trained attention {needed}: of an accuracy of {summary['accuracy']}, points change by "
+            f"{losses}."
+        )
+        return Conclusion(answer, summary, boxes(rows, "weights", "tvd", "TVD to the model's output", VARIANTS))
+
+
+def _labels(reading: Reading) -> torch.Tensor:
+    assert reading.batch.labels is not None
+    return reading.batch.labels
+
+
+def accuracy_of(table: pa.Table, variant: str) -> float:
+    return float(np.mean(column(table, f"right_{variant}")))

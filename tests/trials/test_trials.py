@@ -1,0 +1,146 @@
+"""Every registered trial on a small trained run: one table test, and input that is hard to judge."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import torch
+from hand_model import HandModel, reading_of
+
+import attentest
+from attentest.trials import TRIALS, hold, make_trial, subject_of, trial_class
+from attentest.trials.adversary import InstanceAdversary
+from attentest.trials.reading import readings
+
+QUICK = {"adversary": {"steps": 20}, "information": {"runs": 2, "clusters": 5}, "dispersion": {"influence_texts": 5}}
+
+
+@pytest.fixture(scope="module", params=["bilstm", "cnn", "average"])
+def trained(request: pytest.FixtureRequest, corpus: attentest.Corpus) -> attentest.Run:
+    return attentest.train(corpus, epochs=2, dimension=12, hidden=8, encoder=request.param)
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_every_trial_gives_a_whole_finding(trained: attentest.Run, name: str) -> None:
+    finding = attentest.trial(name, trained, **QUICK.get(name, {}))
+    assert finding.table["id"].to_pylist() == trained.predictions["id"].to_pylist()
+    assert finding.table["predicted"].to_pylist() == trained.predictions["predicted"].to_pylist()
+    assert finding.answer.endswith(".")
+    assert len(finding.summary) >= 1
+    for label, estimate in finding.summary.items():
+        assert np.isnan(estimate.value) or estimate.low - 1e-9 <= estimate.value <= estimate.high + 1e-9, label
+    assert finding.svg().startswith("<svg")
+    assert finding.figure is not None
+    assert "<table>" in finding._repr_html_()
+    kind = trial_class(name)
+    assert set(finding.signature["settings"]) == {f.name for f in fields(kind)}  # type: ignore[arg-type]
+    assert finding.signature["corpus_hash"] == trained.settings["corpus"]["fingerprint"]
+    stored = json.loads(Path(finding.files["finding"]).read_text())
+    assert stored["answer"] == finding.answer
+    assert repr(pq.read_table(finding.files["table"]).to_pylist()) == repr(finding.table.to_pylist())
+    assert kind.question.endswith("?")
+    assert kind.source
+    assert kind.needs
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_batches_and_order_change_nothing(trained: attentest.Run, name: str) -> None:
+    subject = replace(subject_of(trained, texts=20), folder=None)
+    (whole,) = hold([make_trial(name, **QUICK.get(name, {}))], subject)
+    part = replace(subject, rows=subject.rows[::-2])
+    (half,) = hold([make_trial(name, **QUICK.get(name, {}))], part)
+    if name in ("information",):  # its table is about all texts together
+        return
+    there = {row["id"]: row for row in whole.table.to_pylist()}
+    sampled = {"influence on hidden states"}  # who is in the sample hangs on who is there
+    for row in half.table.to_pylist():
+        for key in set(row) - sampled:
+            value, expected = row[key], there[row["id"]][key]
+            near = pytest.approx(expected, abs=2e-5, nan_ok=True) if isinstance(value, float) else expected
+            assert value == near, key
+
+
+def test_same_seed_same_table_other_seed_other_draws(run: attentest.Run) -> None:
+    first, second, other = (attentest.trial("removal", run, seed=seed).table for seed in (0, 0, 1))
+    assert first.equals(second)
+    assert not first.equals(other)
+
+
+def test_many_classes_take_the_general_ways() -> None:
+    run = attentest.train(attentest.load("planted", rows=200, classes=4), epochs=1, dimension=8, hidden=4)
+    for name in TRIALS:
+        finding = attentest.trial(name, run, **QUICK.get(name, {}))
+        assert finding.table.num_rows == run.predictions.num_rows
+    assert set(attentest.trial("adversary", run, steps=20).table["method"].to_pylist()) == {"search"}
+    with pytest.raises(attentest.InputError, match="two classes and an affine decoder"):
+        attentest.trial("adversary", run, method="exact")
+
+
+@pytest.mark.parametrize("name", [n for n in TRIALS if n not in ("correlation", "dispersion", "information")])
+@pytest.mark.parametrize(
+    ("margins", "weights"),
+    [
+        ([[1.0]], [[1.0]]),  # a text of one token
+        ([[1.0, -2.0, 0.5]], [[1 / 3] * 3]),  # weights that are uniform already
+        ([[0.7, 0.7, 0.7]], [[0.2, 0.5, 0.3]]),  # a model that is constant
+        ([[3.0, -3.0]], [[1.0, 0.0]]),  # all weight on one token
+    ],
+)
+def test_texts_that_are_hard_to_judge(name: str, margins: list, weights: list) -> None:
+    columns = make_trial(name).examiner(None).examine(reading_of(HandModel(margins, weights)))  # type: ignore[arg-type]
+    for key, values in columns.items():
+        numbers = np.asarray(values)
+        if numbers.dtype.kind == "f":
+            assert (np.isnan(numbers) | np.isfinite(numbers)).all(), key
+    if name == "permutation" and margins != [[1.0, -2.0, 0.5]] and len(margins[0]) != 2:
+        assert columns["median_tvd"][0] == pytest.approx(0, abs=1e-7)
+
+
+def test_one_token_has_no_adversary_but_itself() -> None:
+    columns = InstanceAdversary(k=3).examine(reading_of(HandModel([[1.0]], [[1.0]])))
+    assert columns["max_jsd"][0] == pytest.approx(0, abs=1e-6)
+    assert columns["candidates"][0] == 1
+
+
+def test_fewer_vertices_than_k_is_said(run: attentest.Run) -> None:
+    finding = attentest.trial("adversary", run, k=100_000, texts=10)
+    assert "fewer than 100000 adversaries" in finding.notes[0]
+
+
+def test_logits_that_are_not_finite_are_refused_with_the_id(run: attentest.Run) -> None:
+    subject = subject_of(run)
+    broken = torch.nn.utils.skip_init(torch.nn.Linear, 1, 1)
+    with torch.no_grad():
+        broken.weight.fill_(torch.nan)
+    model = attentest.open_run(run.path).model
+    with torch.no_grad():
+        model.decoder.weight.fill_(torch.nan)
+    with pytest.raises(attentest.InputError, match="the text with id '"):
+        list(readings(model, subject.data, subject.rows))
+
+
+def test_too_few_texts_for_the_clusters_is_said(run: attentest.Run) -> None:
+    finding = attentest.trial("information", run, texts=20, runs=1)
+    assert "20 texts are too few for 50 clusters" in finding.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "sentence"),
+    [
+        ("permutatoin", {}, "did you mean 'permutation'"),
+        ("permutation", {"permutation": 3}, "did you mean 'permutations'"),
+        ("permutation", {"permutations": 0}, "at least 1"),
+        ("permutation", {"permutations": "many"}, "expected int"),
+        ("adversary", {"epsilon": 0.0}, "between 0 and 1"),
+        ("adversary", {"method": "exakt"}, "did you mean 'exact'"),
+        ("information", {"clusters": 1}, "at least 2"),
+    ],
+)
+def test_bad_settings(run: attentest.Run, name: str, settings: dict, sentence: str) -> None:
+    with pytest.raises(attentest.InputError, match=sentence):
+        attentest.trial(name, run, **settings)
