@@ -1,13 +1,13 @@
 """Leave-one-out of a trained BiLSTM + additive against a twin that runs it again for each position, as JW's code.
 
-The same weights, texts and removals; ours includes encoding the intact texts. Both are taken in turns, the twin with
-the number of threads that suits it best. It records a graph for gradients, as JW's code does; what it takes without
+The same weights, texts and removals; ours includes encoding the intact texts. Both are taken in turns, each with the
+number of threads that suits it best. The twin records a graph for gradients, as JW's code does; what it takes without
 one is said beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import median
 
 import numpy as np
@@ -39,26 +39,22 @@ def compare(work: Work, texts: int, times: int) -> list[Row]:
     rows = np.arange(texts)
     model = trained(data, np.arange(texts, work.rows), work.epochs)
     twin = Twin(model)
-    threads = torch.get_num_threads()
-    twin_threads = _best_threads(twin, data, rows, threads)
+    our_threads = _best_threads(lambda: list(ours(model, data, rows[: max(8, len(rows) // 8)])))
+    twin_threads = _best_threads(lambda: list(theirs(twin, data, rows[:BATCH], most=3)))
     our_times, twin_times = [], []
     for _ in range(times):
-        our_times += [seconds(lambda: list(ours(model, data, rows))) for _ in range(3)]
-        torch.set_num_threads(twin_threads)
-        twin_times.append(seconds(lambda: list(theirs(twin, data, rows))))
-        torch.set_num_threads(threads)
+        our_times += [_with_threads(our_threads, lambda: list(ours(model, data, rows))) for _ in range(3)]
+        twin_times.append(_with_threads(twin_threads, lambda: list(theirs(twin, data, rows))))
     our_time, twin_time = median(our_times), median(twin_times)
-    torch.set_num_threads(twin_threads)
+    wanted: list[tuple[Batch, Tensor]] = []
     with torch.no_grad():
-        wanted: list[tuple[Batch, Tensor]] = []
-        without_graph = seconds(lambda: wanted.extend(theirs(twin, data, rows)))
-    torch.set_num_threads(threads)
+        without_graph = _with_threads(twin_threads, lambda: wanted.extend(theirs(twin, data, rows)))
     lengths = data.sequences.lengths[rows]
     said = (
         f"every token of {texts:,} texts removed, mean {lengths.mean():.0f} tokens, at most {lengths.max()}, "
         f"d {DIMENSION}, hidden {HIDDEN}; probabilities differ by at most "
         f"{deviation(list(ours(model, data, rows)), wanted, rows, int(lengths.max())):.0e}; twin with {twin_threads} "
-        f"thread(s), batches of {BATCH}, ours {threads}; twin without a graph for gradients {without_graph:.1f} s, "
+        f"thread(s), batches of {BATCH}, ours {our_threads}; twin without a graph for gradients {without_graph:.1f} s, "
         f"ratio {without_graph / our_time:.1f}"
     )
     return [Row(work.name, said, our_time, twin_time, twin_time / our_time, work.target)]
@@ -106,10 +102,15 @@ def deviation(
     return float(np.abs(tables[0] - tables[1]).max())
 
 
-def _best_threads(twin: Twin, data: TokenizedCorpus, rows: np.ndarray, threads: int) -> int:
-    times = {}
-    for count in {1, threads}:
-        torch.set_num_threads(count)
-        times[count] = median(seconds(lambda: list(theirs(twin, data, rows[:BATCH], most=3))) for _ in range(3))
-    torch.set_num_threads(threads)
+def _best_threads(work: Callable[[], object]) -> int:
+    counts = {1, torch.get_num_threads()}
+    times = {count: median(_with_threads(count, work) for _ in range(3)) for count in counts}
     return min(times, key=times.__getitem__)
+
+
+def _with_threads(count: int, work: Callable[[], object]) -> float:
+    usual = torch.get_num_threads()
+    torch.set_num_threads(count)
+    taken = seconds(work)
+    torch.set_num_threads(usual)
+    return taken

@@ -245,3 +245,20 @@ def test_a_closed_pipe_is_no_error(run: attentest.Run) -> None:
 
 def test_version(command) -> None:  # type: ignore[no-untyped-def]
     assert command("--version").out.strip() == f"attentest {attentest.__version__}"
+
+
+def test_ctrl_c_says_how_to_go_on(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("attentest.train", stopped, raising=False)
+    answer = command("train", "planted", "--rows", "60", "--out", tmp_path / "r")
+    assert answer.code == 130
+    assert "goes on from its last epoch" in answer.err
+
+
+def test_a_narrow_terminal_encoding_is_no_error() -> None:
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
+    program = [sys.executable, "-m", "attentest.cli", "models"]
+    out = subprocess.run(program, capture_output=True, env=environment, check=True).stdout
+    assert b"u?h / ?H" in out or b"\xb7h / ?H" in out

@@ -76,8 +76,9 @@ def test_svg_is_well_formed_whatever_the_text() -> None:
     assert "plain" in words
 
 
-def test_svg_wraps_long_lines_within_the_picture() -> None:
-    root = ElementTree.fromstring(Heatmaps([heatmap("word " * 100)]).svg())
+@pytest.mark.parametrize("text", ["word " * 100, "x" * 3000, "短" * 500])
+def test_svg_wraps_long_lines_within_the_picture(text: str) -> None:
+    root = ElementTree.fromstring(Heatmaps([heatmap(text)]).svg())
     width = float(root.attrib["width"])
     texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
     assert max(float(t.attrib["x"]) + float(t.attrib.get("textLength", 0)) for t in texts) <= width

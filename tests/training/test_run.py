@@ -121,3 +121,50 @@ def test_texts_of_ones_own(run: attentest.Run) -> None:
     assert sum(found[0].weights) == pytest.approx(1, abs=1e-5)
     with pytest.raises(attentest.InputError, match="no token"):
         run.attend(["fine", "   "])
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("run.json", {"format": 1}),
+        ("run.json", {"format": 1, "corpus": {}, "text": {}, "model": {}, "training": {}, "notes": []}),
+        ("result.json", {}),
+    ],
+)
+def test_json_that_is_not_whole(copy: Path, file: str, content: dict) -> None:
+    (copy / file).write_text(json.dumps(content))
+    with pytest.raises(attentest.InputError, match=file):
+        _ = attentest.open_run(copy).metrics
+
+
+def test_tables_of_something_else(copy: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    attention = pq.read_table(copy / "attention.parquet")
+    pq.write_table(attention.slice(0, 3), copy / "attention.parquet")
+    with pytest.raises(attentest.InputError, match="numbers of rows differ"):
+        attentest.open_run(copy).heatmaps()
+    pq.write_table(pa.table({"x": [1]}), copy / "predictions.parquet")
+    with pytest.raises(attentest.InputError, match="was not written by attentest"):
+        attentest.open_run(copy).heatmaps()
+
+
+def test_odd_requests(run: attentest.Run) -> None:
+    with pytest.raises(attentest.InputError, match="No text"):
+        run.attend([])
+    with pytest.raises(attentest.InputError, match="seed is -1"):
+        run.heatmaps(seed=-1)
+    assert run.attend("bad \udcff byte")[0].text == "bad ? byte"
+    with pytest.raises(attentest.InputError, match="no such run folder"):
+        attentest.open_run("x" * 400)
+
+
+def test_test_split_is_read_from_the_run_alone(run: attentest.Run) -> None:
+    data = run.test_data()
+    assert [data.text(i) for i in range(3)] == run.predictions["text"].to_pylist()[:3]
+    assert data.sequences.lengths.tolist() == [len(w) for w in run.attention["weight"].to_pylist()]
+
+
+def test_public_names_can_be_completed() -> None:
+    assert set(attentest.__all__) <= set(dir(attentest))

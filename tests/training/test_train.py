@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -215,3 +216,113 @@ def test_bad_settings_get_a_sentence(corpus: attentest.Corpus, tmp_path: Path, s
 def test_corpora_that_cannot_be_trained_on() -> None:
     with pytest.raises(attentest.InputError, match="pair corpus"):
         attentest.train(attentest.load("babi1-generated", rows=200))
+
+
+def test_overwriting_loses_nothing_until_the_new_run_can_begin(corpus: attentest.Corpus, tmp_path: Path) -> None:
+    run = attentest.train(corpus, tmp_path, epochs=1, **TINY)
+    before = contents(run.path)
+    for wrong in ({"vectors": "glov"}, {"min_tokens": 500, "max_tokens": 600}):
+        with pytest.raises(attentest.InputError):
+            attentest.train(corpus, tmp_path, epochs=1, overwrite=True, **(TINY | wrong))
+        assert contents(run.path) == before
+
+
+def test_a_training_that_never_finished_an_epoch_can_be_corrected(corpus: attentest.Corpus, tmp_path: Path) -> None:
+    with pytest.raises(attentest.InputError, match="diverged"):
+        attentest.train(corpus, tmp_path, epochs=1, lr=1e30, **TINY)
+    assert attentest.train(corpus, tmp_path, epochs=1, lr=1e-3, **TINY).finished
+
+
+def test_overwrite_goes_on_with_its_own_unfinished_training(corpus: attentest.Corpus, tmp_path: Path) -> None:
+    class Stop(attentest.training.Listener):  # type: ignore[name-defined]
+        def progress(self, stage: str, done: int, total: int) -> None:
+            if stage == "train" and done == total - 1:
+                raise KeyboardInterrupt
+
+    class Hear(attentest.training.Listener):  # type: ignore[name-defined]
+        def __init__(self) -> None:
+            self.heard: list[str] = []
+
+        def note(self, sentence: str) -> None:
+            self.heard.append(sentence)
+
+    with pytest.raises(KeyboardInterrupt):
+        attentest.train(corpus, tmp_path, epochs=2, listener=Stop(), overwrite=True, **TINY)
+    hear = Hear()
+    attentest.train(corpus, tmp_path, epochs=2, listener=hear, overwrite=True, **TINY)
+    assert any("Went on after epoch 1" in sentence for sentence in hear.heard)
+
+
+def test_one_training_at_a_time_writes_to_a_folder(corpus: attentest.Corpus, tmp_path: Path) -> None:
+    from attentest.training.claim import exclusive
+
+    with exclusive(tmp_path / "r"), pytest.raises(attentest.InputError, match="Another training is writing"):
+        attentest.train(corpus, tmp_path / "r", epochs=1, **TINY)
+    assert attentest.train(corpus, tmp_path / "r", epochs=1, **TINY).finished
+
+
+def test_another_tools_files_are_not_a_run(corpus: attentest.Corpus, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_text('{"tool": "other"}')
+    with pytest.raises(attentest.InputError, match="not a run"):
+        attentest.train(corpus, tmp_path, epochs=1, overwrite=True, **TINY)
+    assert (tmp_path / "run.json").exists()
+
+
+def test_a_guide_is_known_by_its_weights(corpus: attentest.Corpus, run: attentest.Run, tmp_path: Path) -> None:
+    guided = {"epochs": 1, "encoder": "average", "projection": "preset", **TINY}
+    first = attentest.train(corpus, tmp_path / "g", preset=run, **guided)
+    moved = shutil.copytree(run.path, tmp_path / "moved")
+    assert attentest.train(corpus, tmp_path / "g", preset=moved, **guided).finished  # the same weights elsewhere
+    other = attentest.train(corpus, epochs=1, seed=9, **TINY)
+    with pytest.raises(attentest.InputError, match="another run"):
+        attentest.train(corpus, tmp_path / "g", preset=other, **guided)
+    with pytest.raises(attentest.InputError, match="itself trained on preset weights"):
+        attentest.train(corpus, preset=first, **guided)
+    with pytest.raises(attentest.InputError, match="given for its corpus"):
+        first.attend("a text")
+
+
+def test_attention_can_be_frozen_by_its_learning_rate(corpus: attentest.Corpus) -> None:
+    runs = [attentest.train(corpus, epochs=n, attention_lr=0.0, **TINY) for n in (1, 2)]
+    first, second = (read_tensors(r.path / "model.safetensors")[0] for r in runs)
+    assert bool((first["alignment.inner.weight"] == second["alignment.inner.weight"]).all())
+    assert not bool((first["decoder.weight"] == second["decoder.weight"]).all())
+
+
+def test_one_class_in_dev_is_said_and_written_as_null(tmp_path: Path) -> None:
+    rows = {"text": [f"word{i % 7} text" for i in range(60)], "label": [i % 2 for i in range(60)]}
+    split = ["train" if i < 40 else "dev" if i % 2 else "test" for i in range(60)]
+    corpus = attentest.corpora.build_corpus("odd", {**rows, "split": split})  # type: ignore[attr-defined]
+    run = attentest.train(corpus, tmp_path, epochs=1, **TINY)
+    assert any("dev split has one class only" in note for note in run.notes)
+    assert '"auc": null' in (tmp_path / "result.json").read_text()
+    assert np.isnan(run.metrics["auc"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"seed": -1}, "between 0"),
+        ({"seed": 2**70}, "between 0"),
+        ({"attention_lr": -1.0}, "at least 0"),
+        ({"weight_decay": -1.0}, "at least 0"),
+        ({"epochs": "3"}, "expected int"),
+        ({"lower": 1}, "expected bool"),
+    ],
+)
+def test_settings_out_of_range_or_type(corpus: attentest.Corpus, settings: dict, sentence: str) -> None:
+    with pytest.raises(attentest.InputError, match=sentence):
+        attentest.train(corpus, **(TINY | settings))
+
+
+def test_only_a_corpus_can_be_trained_on() -> None:
+    with pytest.raises(attentest.InputError, match=r"attentest\.load"):
+        attentest.train("reviews.csv")  # type: ignore[arg-type]
+
+
+def test_run_says_where_its_corpus_came_from(tmp_path: Path) -> None:
+    corpus = attentest.load("planted", rows=60, difficulty=0.5, positive="class 0")
+    assert corpus.classes == ("class 1", "class 0")
+    run = attentest.train(corpus, tmp_path, epochs=1, **TINY)
+    assert run.settings["source"] == {"source": "planted", "positive": "class 0", "rows": 60, "difficulty": 0.5}
+    assert run.settings["threads"] >= 1

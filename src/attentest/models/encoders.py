@@ -87,7 +87,9 @@ class MLP(nn.Module):
 ENCODERS = {
     "bilstm": Part("LSTM in both directions, 128 each (all five papers)", lambda d, h, _: BiLSTM(d, h)),
     "cnn": Part("convolutions of width 1, 3, 5, 7 (JW)", lambda d, h, _: CNN(d, (1, 3, 5, 7), max(1, h // 4))),
-    "cnn-wide": Part("convolutions of width 1, 3, 5, 7, 15, 128 channels each (WE)", lambda d, h, _: CNN(d, (1, 3, 5, 7, 15), h)),
+    "cnn-wide": Part(
+        "convolutions of width 1, 3, 5, 7, 15, 128 channels each (WE)", lambda d, h, _: CNN(d, (1, 3, 5, 7, 15), h)
+    ),
     "mlp": Part("one ReLU layer on each token, no context (WE)", lambda d, h, _: MLP(d, h)),
     "average": Part("affine and tanh on each token, no context (JW, WP)", lambda d, h, _: Average(d, h)),
     "transformer": Part(

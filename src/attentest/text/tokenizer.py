@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from unicodedata import category
 from dataclasses import dataclass
+from unicodedata import category
 
 from attentest.text.settings import TextSettings
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,10 +73,6 @@ class Finding:
         rows = [(name, e.value, f"[{e.low:.3f}, {e.high:.3f}]", e.n) for name, e in self.summary.items()]
         picture = self.svg() if self.chart is not None else ""
         return html_table(["", "value", "95 % interval", "n"], rows, caption=self.answer) + picture
-
-
-def signature_text(signature: Mapping[str, Any]) -> str:
-    return json.dumps(signature, sort_keys=True)
 
 
 def _write(path: Path, text: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
 
 from attentest.measures.divergences import jsd
@@ -96,9 +95,3 @@ class Flips(SimpleTrial):
 
 def _word(flipped: bool) -> str:
     return "flip" if flipped else "no flip"
-
-
-def flip_table(table: pa.Table) -> np.ndarray:
-    """Counts, [flips without the heaviest, not] × [flips without the random one, not]."""
-    heaviest, random = column(table, "flip_heaviest"), column(table, "flip_random")
-    return np.array([[int(((heaviest == h) & (random == r)).sum()) for r in (True, False)] for h in (True, False)])

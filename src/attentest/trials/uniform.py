@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
 import torch
 
@@ -70,7 +69,3 @@ class Uniform(SimpleTrial):
 def _labels(reading: Reading) -> torch.Tensor:
     assert reading.batch.labels is not None
     return reading.batch.labels
-
-
-def accuracy_of(table: pa.Table, variant: str) -> float:
-    return float(np.mean(column(table, f"right_{variant}")))

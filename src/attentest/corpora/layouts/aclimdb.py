@@ -8,10 +8,11 @@ from pathlib import Path
 
 from attentest.corpora.corpus import Corpus, build_corpus
 from attentest.corpora.layouts.reading import need, read_text
+from attentest.corpora.line_breaks import PATTERN
 from attentest.errors import InputError
 
 CLASSES = {"neg": 0, "pos": 1}
-_BREAKS = re.compile(r"(?:\s*<br\s*/?>\s*)+")
+_BREAKS = re.compile(PATTERN)
 _NAME = re.compile(r"\d+_\d+")
 
 

@@ -30,7 +30,7 @@ def load(path: Path, classes: str = "all") -> Corpus:
                 columns["text"].append(f"{title}\n{description}" if classes == "all" else description)
                 columns["label"].append(kept.index(topic))
     return build_corpus(
-        "ag_news" if classes == "all" else "ag_news_jw",
+        "ag_news" if classes == "all" else f"ag_news_{classes}",
         columns,
         classes=kept,
         recipe={"lower": True, "digits": "qqq", "min_frequency": 5},
