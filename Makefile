@@ -13,7 +13,7 @@ install: .venv/ready
 	touch $@
 
 .venv/ready: .venv/base
-	$(INSTALL) -e '.[demo,hf,dev]'
+	$(INSTALL) -e '.[demo,hf,explain,dev]'
 	touch $@
 
 demo: .venv/base

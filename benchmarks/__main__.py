@@ -16,6 +16,8 @@ from benchmarks.row import Row
 BENCHMARKS = {
     "training-sst": "benchmarks.training:sst_like",
     "training-imdb": "benchmarks.training:imdb_like",
+    "leave-one-out-sst": "benchmarks.erasure:sst_like",
+    "leave-one-out-imdb": "benchmarks.erasure:imdb_like",
     "gradient-input-sst": "benchmarks.gradients:input_sst",
     "gradient-input-imdb": "benchmarks.gradients:input_imdb",
     "influence-sst": "benchmarks.gradients:influence_sst",
