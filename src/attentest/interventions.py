@@ -14,10 +14,6 @@ Mask = Bool[Tensor, "batch tokens"]
 Rows = Int[np.ndarray, "batch"]
 
 
-def uniform_weights(mask: Mask, dtype: torch.dtype) -> Weights:
-    return mask.to(dtype) / mask.sum(1, keepdim=True)
-
-
 def random_weights(mask: Mask, rows: Rows, seed: int, dtype: torch.dtype) -> Weights:
     """U(0, 1) for each token, normalised (VA §4.1)."""
     drawn = torch.from_numpy(1 - keyed_uniform(seed, "random weights", rows, mask.shape[1])).to(mask.device)

@@ -37,7 +37,7 @@ def test_by_hand() -> None:
     # (1, 2, 3) with (1, 3, 2): pairs 12 and 13 agree, 23 does not: τ = (2 − 1)/3
     tau, p = kendall_tau(torch.tensor([[1.0, 2, 3]]), torch.tensor([[1.0, 3, 2]]), torch.ones(1, 3, dtype=torch.bool))
     assert tau[0] == pytest.approx(1 / 3)
-    assert p[0] == pytest.approx(1.0)  # 1 − P(exactly …): of 6 orders, all have at least this or at most this
+    assert p[0] == pytest.approx(1.0)  # 3 of the 6 orders have at most one discordant pair: 2 · 3/6
 
 
 def test_what_padding_holds_does_not_matter() -> None:

@@ -48,14 +48,12 @@ def test_every_trial_gives_a_whole_finding(trained: attentest.Run, name: str) ->
     assert kind.needs
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.parametrize("name", [n for n in TRIALS if n != "information"])  # that one is about all texts together
 def test_batches_and_order_change_nothing(trained: attentest.Run, name: str) -> None:
     subject = replace(subject_of(trained, texts=20), folder=None)
     (whole,) = hold([make_trial(name, **QUICK.get(name, {}))], subject)
     part = replace(subject, rows=subject.rows[::-2])
     (half,) = hold([make_trial(name, **QUICK.get(name, {}))], part)
-    if name in ("information",):  # its table is about all texts together
-        return
     there = {row["id"]: row for row in whole.table.to_pylist()}
     sampled = {"influence on hidden states"}  # who is in the sample hangs on who is there
     for row in half.table.to_pylist():
@@ -114,9 +112,6 @@ def test_fewer_vertices_than_k_is_said(run: attentest.Run) -> None:
 
 def test_logits_that_are_not_finite_are_refused_with_the_id(run: attentest.Run) -> None:
     subject = subject_of(run)
-    broken = torch.nn.utils.skip_init(torch.nn.Linear, 1, 1)
-    with torch.no_grad():
-        broken.weight.fill_(torch.nan)
     model = attentest.open_run(run.path).model
     with torch.no_grad():
         model.decoder.weight.fill_(torch.nan)

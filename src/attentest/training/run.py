@@ -160,9 +160,10 @@ class Run:
 
         predictions = self.predictions
         chosen = _choose(predictions, n, ids, wrong, seed)
-        if self.attention.num_rows != predictions.num_rows:
+        weights_of_all = self.attention
+        if weights_of_all.num_rows != predictions.num_rows:
             raise InputError(f"The tables in {self.path} are not of one run: their numbers of rows differ.")
-        attention = self.attention.take(chosen).to_pylist()
+        attention = weights_of_all.take(chosen).to_pylist()
         return Heatmaps(
             [
                 Heatmap(

@@ -8,9 +8,10 @@ from typing import ClassVar
 import pyarrow as pa
 import torch
 
-from attentest.interventions import permuted, random_weights, uniform_weights
+from attentest.interventions import permuted, random_weights
 from attentest.measures.divergences import tvd
 from attentest.measures.intervals import bootstrap
+from attentest.models.projections import uniform
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import boxes
 from attentest.trials.reading import Reading
@@ -31,7 +32,7 @@ class Uniform(SimpleTrial):
     def examine(self, reading: Reading) -> Columns:
         variants = torch.stack(
             (
-                uniform_weights(reading.mask, reading.weights.dtype),
+                uniform(reading.mask, reading.weights.dtype),
                 random_weights(reading.mask, reading.rows, self.seed, reading.weights.dtype),
                 permuted(reading.weights, reading.mask, reading.rows, self.seed),
             ),
