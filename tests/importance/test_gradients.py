@@ -12,7 +12,6 @@ from torch import Tensor
 
 from attentest.importance.gradients import (
     attention_gradient,
-    attention_times_gradient,
     hidden_gradients,
     input_gradients,
     normalised,
@@ -199,7 +198,6 @@ def test_gradient_by_attention_weights(encoder: str, projection: str, classes: i
         bent = attention_gradient(Bent(model, bend=True), encoded, weights)
     assert (closed - by_autograd).abs().max() <= 1e-12
     assert (closed[~batch.mask] == 0).all()
-    assert torch.equal(attention_times_gradient(model, encoded, weights), closed * weights["token"])
     for place, length in enumerate(LENGTHS):
         one = Encoded(encoded.hidden[place : place + 1, :length], encoded.mask[place : place + 1, :length])
         for found, decoder in ((closed, model), (bent, Bent(model, bend=True))):

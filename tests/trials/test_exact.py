@@ -13,10 +13,10 @@ from hand_model import HandModel, OpaqueModel, random_readings, reading_of
 from attentest.measures.divergences import jsd, tvd
 from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.adversary_vertices import best_vertices
-from attentest.trials.correlation import hidden_leave_one_out
 from attentest.trials.importance_sets import ImportanceSets, first_flip
 from attentest.trials.permutation import Permutation
 from attentest.trials.removals import Flips, Removal
+from attentest.trials.scores import hidden_leave_one_out
 from attentest.trials.uniform import Uniform
 
 

@@ -107,11 +107,6 @@ def attention_gradient(model: AttentionModel, encoded: Encoded, weights: Weights
     return gradient.masked_fill(~encoded.mask, 0)
 
 
-def attention_times_gradient(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
-    """α_i · ∂f/∂α_i, signed: the other ranking of SS."""
-    return weights[model.sites[0]].detach() * attention_gradient(model, encoded, weights)
-
-
 def normalised(scores: Scores, mask: Mask) -> Scores:
     """Scores ≥ 0 divided by their sum over real tokens (ME eq. 4 to 6); a text whose scores are all 0 gets 1/n each."""
     real = scores.masked_fill(~mask, 0)

@@ -43,8 +43,17 @@ def make_trial(name: str, **settings: Any) -> Trial:
     for setting, value in settings.items():
         if setting not in known:
             raise unknown_name(f"setting of the trial {name}", setting, known)
+        if isinstance(getattr(kind, setting), tuple):
+            settings[setting] = value = _names(value)
         expect_type(f"The setting {setting} of the trial {name}", value, type(getattr(kind, setting)))
     return kind(**settings)
+
+
+def _names(given: Any) -> Any:
+    """Several names, as a list or with commas between them."""
+    if isinstance(given, str):
+        return tuple(part.strip() for part in given.split(",") if part.strip())
+    return tuple(given) if isinstance(given, list) and all(isinstance(part, str) for part in given) else given
 
 
 def trial(

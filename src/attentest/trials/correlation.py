@@ -2,48 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
-import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from attentest.importance.erasure import leave_one_out, removed_probabilities
-from attentest.importance.gradients import hidden_gradients, input_gradients
-from attentest.measures.divergences import tvd
+from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.kendall import kendall_tau
-from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
+from attentest.trials.base import Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.charts import boxes
 from attentest.trials.reading import Reading
-from attentest.trials.removal import sums_without_each, without
+from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, require_usable, score, usable
+from attentest.trials.subject import Subject
 
-ATTENTION = "attention"
+PAPERS = (
+    "gradient-input-fixed",
+    "gradient-input",
+    "gradient",
+    "leave-one-out",
+    "hidden-gradient",
+    "hidden-leave-one-out",
+)
 SIGNIFICANT = 0.05
 
 
 @dataclass(frozen=True)
-class Correlation(SimpleTrial):
+class Correlation(Trial):
     """Kendall's τ-b of attention with each importance measure, and between the measures: the ceiling it could reach.
 
-    Inputs: |gradient × input| with attention held fixed (JW) and not, the L2 norm of the gradient (ME eq. 4), and
-    leave-one-out with the token truly removed (ME eq. 6, JW). Hidden states: gradient, and leave-one-out from the
-    attention alone.
+    `measures` are names of `attentest.trials.scores.SCORES`; none stands for the papers': |gradient × input| with
+    attention held fixed (JW) and not, the L2 norm of the gradient (ME eq. 4), leave-one-out with the token truly
+    removed (ME eq. 6, JW), and gradient and leave-one-out of the hidden states.
     """
 
     name: ClassVar[str] = "correlation"
     question: ClassVar[str] = "Does attention rank tokens as other measures of importance do?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.1, Table 2; Meister et al. 2021 §4, Table 6"
-    needs: ClassVar[str] = "attention weights and gradients"
+    needs: ClassVar[str] = "attention weights; embed and encode_embedded for gradients by inputs"
 
+    measures: tuple[str, ...] = ()
     tolerance: float = 1e-6  # of leave-one-out on a BiLSTM
+    samples: int = 1000  # of LIME and KernelSHAP, a text
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_names(self.measures)
+        if not 0 <= self.tolerance < 1:
+            raise InputError(f"tolerance is {self.tolerance}; it must lie between 0 and 1.")
+        if self.samples < 1:
+            raise InputError(f"samples is {self.samples}; it must be at least 1.")
+
+    def examiner(self, subject: Subject) -> Examiner:
+        require_usable(subject.model, self.measures)
+        names = self.measures or usable(subject.model, PAPERS)
+        return _Examiner(self, tuple(name for name in dict.fromkeys(names) if name != ATTENTION))
+
+
+@dataclass(frozen=True)
+class _Examiner:
+    trial: Correlation
+    measures: tuple[str, ...]
 
     def examine(self, reading: Reading) -> Columns:
-        scores = {ATTENTION: reading.weights} | importances(reading, self.tolerance)
+        settings = ScoreSettings(self.trial.tolerance, self.trial.samples, self.trial.seed)
+        scores = {name: score(reading, name, settings) for name in (ATTENTION, *self.measures)}
         columns: dict[str, np.ndarray] = {}
         for first, second in combinations(scores, 2):
             tau, p = kendall_tau(scores[first], scores[second], reading.mask)
@@ -63,38 +89,17 @@ class Correlation(SimpleTrial):
             for name in sorted(set(predicted)):
                 summary[f"τ {pair}, {name}"] = bootstrap(tau[predicted == name])
             rows += [{"pair": pair, "tau": round(float(v), 4)} for v in tau[~np.isnan(tau)]]
-        with_attention = [pair for pair in pairs if pair.startswith(f"{ATTENTION} – ")]
-        between = [summary[f"τ {pair}"].value for pair in pairs if pair not in with_attention]
-        best = max(with_attention, key=lambda pair: summary[f"τ {pair}"].value)
-        answer = (
-            f"Attention agrees best with {best.removeprefix(f'{ATTENTION} – ')}, τ = {summary[f'τ {best}']}; the "
-            f"measures agree among themselves with τ from {np.nanmin(between):.2f} to {np.nanmax(between):.2f}."
-        )
-        return Conclusion(answer, summary, boxes(rows, "pair", "tau", "Kendall τ-b", pairs))
+        return Conclusion(_answer(summary, pairs), summary, boxes(rows, "pair", "tau", "Kendall τ-b", pairs))
 
 
-def importances(reading: Reading, tolerance: float) -> dict[str, Float[Tensor, "batch tokens"]]:
-    fixed = input_gradients(reading.model, reading.batch, through_attention=False)  # type: ignore[arg-type]
-    through = input_gradients(reading.model, reading.batch)  # type: ignore[arg-type]
-    removed = removed_probabilities(reading.model, reading.batch, tolerance=tolerance)
-    return {
-        "gradient × input, attention fixed": fixed.times_input,
-        "gradient × input": through.times_input,
-        "gradient": through.l2,
-        "leave-one-out": leave_one_out(reading.probabilities, removed, reading.mask),
-        "hidden gradient": hidden_gradients(reading.model, reading.encoded).l2,
-        "hidden leave-one-out": hidden_leave_one_out(reading),
-    }
-
-
-def hidden_leave_one_out(reading: Reading) -> Float[Tensor, "batch tokens"]:
-    """TVD(ŷ, ŷ with h_i dropped from the attention and the rest renormalised); 0 where nothing else has weight."""
-    if reading.token_logits is not None and reading.bias is not None:
-        added = reading.weights.unsqueeze(-1) * (reading.token_logits + reading.bias)
-        rest = sums_without_each(reading.weights).unsqueeze(-1)
-        tiny = torch.finfo(rest.dtype).tiny
-        logits = torch.where(rest > 0, sums_without_each(added) / rest.clamp(min=tiny), reading.logits.unsqueeze(1))
-    else:
-        every = torch.arange(reading.mask.shape[1], device=reading.mask.device).expand(len(reading.batch), -1)
-        logits = reading.decode(without(reading.weights, every))
-    return tvd(logits.softmax(-1), reading.probabilities.unsqueeze(1)).masked_fill(~reading.mask, 0)
+def _answer(summary: Mapping[str, Estimate], pairs: Sequence[str]) -> str:
+    own = {pair: summary[f"τ {pair}"] for pair in pairs if pair.startswith(f"{ATTENTION} – ")}
+    defined = {pair: tau for pair, tau in own.items() if tau.n}
+    if not defined:
+        return "No text has attention weights and importance that can be ranked, so no correlation is defined."
+    best = max(defined, key=lambda pair: defined[pair].value)
+    answer = f"Attention agrees best with {best.removeprefix(f'{ATTENTION} – ')}, τ = {defined[best]}"
+    between = [summary[f"τ {pair}"].value for pair in pairs if pair not in own and summary[f"τ {pair}"].n]
+    if not between:
+        return f"{answer}."
+    return f"{answer}; the measures agree among themselves with τ from {min(between):.2f} to {max(between):.2f}."

@@ -10,17 +10,18 @@ import pyarrow as pa
 import torch
 
 from attentest.errors import InputError
-from attentest.importance.erasure import leave_one_out, removed_probabilities
-from attentest.importance.gradients import input_gradients, normalised
+from attentest.importance.gradients import normalised
 from attentest.importance.influence import influence
 from attentest.measures.entropy import normalised_entropy
 from attentest.measures.intervals import bootstrap
 from attentest.trials.base import Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.charts import boxes
 from attentest.trials.reading import Reading
+from attentest.trials.scores import ATTENTION, ScoreSettings, score, usable
 from attentest.trials.subject import Subject
 
-MEASURES = ("attention", "gradient", "leave-one-out", "influence on hidden states")
+SCORED = (ATTENTION, "gradient", "leave-one-out")
+INFLUENCE = "influence on hidden states"
 
 
 @dataclass(frozen=True)
@@ -44,23 +45,23 @@ class Dispersion(Trial):
             raise InputError(f"influence_texts is {self.influence_texts}; it must be at least 0.")
 
     def examiner(self, subject: Subject) -> Examiner:
+        scored = usable(subject.model, SCORED)
+        texts = self.influence_texts if scored == SCORED else 0
         order = np.random.default_rng(self.seed).permutation(subject.rows)
-        return _Examiner(self, frozenset(order[: self.influence_texts].tolist()))
+        return _Examiner(self, scored, frozenset(order[:texts].tolist()))
 
 
 @dataclass(frozen=True)
 class _Examiner:
     trial: Dispersion
+    scored: tuple[str, ...]
     sample: frozenset[int]
 
     def examine(self, reading: Reading) -> Columns:
-        mask = reading.mask
-        gradient = input_gradients(reading.model, reading.batch).l2  # type: ignore[arg-type]
-        removed = removed_probabilities(reading.model, reading.batch, tolerance=self.trial.tolerance)
-        erased = leave_one_out(reading.probabilities, removed, mask)
-        values = (reading.weights, normalised(gradient, mask), normalised(erased, mask))
-        columns = {n: normalised_entropy(v, mask).cpu().numpy() for n, v in zip(MEASURES, values, strict=False)}
-        return columns | {MEASURES[3]: self._of_influence(reading)}
+        settings = ScoreSettings(tolerance=self.trial.tolerance)
+        shares = {name: normalised(score(reading, name, settings), reading.mask) for name in self.scored}
+        columns = {name: normalised_entropy(share, reading.mask).cpu().numpy() for name, share in shares.items()}
+        return columns | {INFLUENCE: self._of_influence(reading)}
 
     def _of_influence(self, reading: Reading) -> np.ndarray:
         """The mean over hidden states p of the entropy of g_{h_p}(x), for the texts of the sample."""
@@ -76,16 +77,17 @@ class _Examiner:
         return found
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        summary = {f"entropy of {name}": bootstrap(column(table, name)) for name in MEASURES}
+        names = [name for name in (*self.scored, INFLUENCE) if not np.isnan(column(table, name)).all()]
+        summary = {f"entropy of {name}": bootstrap(column(table, name)) for name in names}
         rows = [
             {"measure": name, "entropy": round(float(v), 4)}
-            for name in MEASURES
+            for name in names
             for v in column(table, name)
             if not np.isnan(v)
         ]
-        answer = (
-            f"Normalised entropy is {summary['entropy of attention']} for attention, {summary['entropy of gradient']} "
-            f"for gradients and {summary['entropy of influence on hidden states']} for the influence on hidden states."
-        )
+        found = ", ".join(f"{summary[f'entropy of {name}']} for {name}" for name in names)
+        answer = f"Normalised entropy is {found}." if names else "No text has more than one token to spread over."
         notes = [f"Influence on hidden states: a sample of {len(self.sample):,} texts."]
-        return Conclusion(answer, summary, boxes(rows, "measure", "entropy", "normalised entropy", MEASURES), notes)
+        if self.scored != SCORED:
+            notes = ["Gradients were left out: the model lacks embed and encode_embedded."]
+        return Conclusion(answer, summary, boxes(rows, "measure", "entropy", "normalised entropy", names), notes)

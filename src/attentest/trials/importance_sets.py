@@ -11,15 +11,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentest.chance import keyed_uniform
-from attentest.importance.gradients import attention_gradient
 from attentest.measures.intervals import bootstrap
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import boxes
 from attentest.trials.reading import Reading
 from attentest.trials.removal import sums_after
+from attentest.trials.scores import ScoreSettings, score
 
-RANKINGS = ("random", "attention", "gradient", "attention × gradient")
+RANKINGS = ("random", "attention", "attention-gradient", "attention-times-gradient")
 OPTIMUM = "optimum"
 
 
@@ -39,12 +38,8 @@ class ImportanceSets(SimpleTrial):
     seed: int = 0
 
     def examine(self, reading: Reading) -> Columns:
-        scores = {
-            "random": _random_scores(reading, self.seed),
-            "attention": reading.weights,
-            "gradient": attention_gradient(reading.model, reading.encoded, reading.by_site),
-        }
-        scores["attention × gradient"] = scores["attention"] * scores["gradient"]
+        settings = ScoreSettings(seed=self.seed)
+        scores = {name: score(reading, name, settings) for name in RANKINGS}
         if reading.margins is not None:
             towards = torch.where(reading.predicted == 1, 1.0, -1.0).unsqueeze(1)
             scores[OPTIMUM] = reading.weights * reading.margins * towards
@@ -107,8 +102,3 @@ def _decode_prefixes(reading: Reading, order: Int[Tensor, "batch tokens"]) -> In
         weights = torch.where(total > 0, weights / total.clamp(min=torch.finfo(weights.dtype).tiny), reading.weights)
         decisions.append(reading.decode(weights.unsqueeze(1)).squeeze(1).argmax(-1))
     return torch.stack(decisions, 1)
-
-
-def _random_scores(reading: Reading, seed: int) -> Float[Tensor, "batch tokens"]:
-    drawn = keyed_uniform(seed, "importance sets", reading.rows, reading.mask.shape[1])
-    return torch.from_numpy(drawn).to(reading.weights)

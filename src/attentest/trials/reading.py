@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from attentest.text.batches import Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
 
 _SITE = 0
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,13 @@ class Reading:
     encoded: Encoded
     weights: Float[Tensor, "batch tokens"]
     logits: Float[Tensor, "batch classes"]
+    kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)  # what several trials ask of these texts
+
+    def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
+        if key not in self.kept:
+            self.kept[key] = find()
+        found: Found = self.kept[key]
+        return found
 
     @property
     def by_site(self) -> Weights:

@@ -1,0 +1,149 @@
+"""Scores of tokens and hidden states by name; each is worked out once for a reading, whichever trials ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attentest.chance import keyed_uniform
+from attentest.errors import InputError, unknown_name
+from attentest.importance.attribution import integrated_gradients, kernel_shap, lime
+from attentest.importance.erasure import leave_one_out, removed_probabilities
+from attentest.importance.gradients import (
+    EmbeddingModel,
+    HiddenGradients,
+    InputGradients,
+    attention_gradient,
+    hidden_gradients,
+    input_gradients,
+)
+from attentest.measures.divergences import tvd
+from attentest.trials.reading import Reading
+from attentest.trials.removal import sums_without_each, without
+
+ATTENTION = "attention"
+Scores = Float[Tensor, "batch tokens"]
+
+
+@dataclass(frozen=True)
+class ScoreSettings:
+    tolerance: float = 1e-6  # of leave-one-out on a BiLSTM
+    samples: int = 1000  # of LIME and KernelSHAP, a text
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Score:
+    summary: str
+    find: Callable[[Reading, ScoreSettings], Scores]
+    needs_embedding: bool = False  # the model must have `embed` and `encode_embedded`
+
+
+def score(reading: Reading, name: str, settings: ScoreSettings) -> Scores:
+    chosen = SCORES[name]
+    return reading.once((name, settings), lambda: chosen.find(reading, settings))
+
+
+def check_names(names: tuple[str, ...]) -> None:
+    for name in names:
+        if name not in SCORES:
+            raise unknown_name("importance measure", name, SCORES)
+
+
+def usable(model: object, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names whose scores this model can give."""
+    embeds = hasattr(model, "embed") and hasattr(model, "encode_embedded")
+    return tuple(name for name in names if embeds or not SCORES[name].needs_embedding)
+
+
+def require_usable(model: object, names: tuple[str, ...]) -> None:
+    missing = sorted(set(names) - set(usable(model, names)))
+    if missing:
+        raise InputError(
+            f"{', '.join(missing)}: these need a model with the methods embed and encode_embedded, which "
+            f"{type(model).__name__} lacks."
+        )
+
+
+def hidden_leave_one_out(reading: Reading) -> Scores:
+    """TVD(ŷ, ŷ with h_i dropped from the attention and the rest renormalised); 0 where nothing else has weight."""
+    if reading.token_logits is not None and reading.bias is not None:
+        added = reading.weights.unsqueeze(-1) * (reading.token_logits + reading.bias)
+        rest = sums_without_each(reading.weights).unsqueeze(-1)
+        tiny = torch.finfo(rest.dtype).tiny
+        logits = torch.where(rest > 0, sums_without_each(added) / rest.clamp(min=tiny), reading.logits.unsqueeze(1))
+    else:
+        every = torch.arange(reading.mask.shape[1], device=reading.mask.device).expand(len(reading.batch), -1)
+        logits = reading.decode(without(reading.weights, every))
+    return tvd(logits.softmax(-1), reading.probabilities.unsqueeze(1)).masked_fill(~reading.mask, 0)
+
+
+def random_scores(reading: Reading, settings: ScoreSettings) -> Scores:
+    drawn = keyed_uniform(settings.seed, "random scores", reading.rows, reading.mask.shape[1])
+    return torch.from_numpy(drawn).to(reading.weights).masked_fill(~reading.mask, 0)
+
+
+def _embedding(reading: Reading) -> EmbeddingModel:
+    return cast(EmbeddingModel, reading.model)  # `usable` has made sure
+
+
+def _by_inputs(reading: Reading, through_attention: bool) -> InputGradients:
+    return reading.once(
+        ("input gradients", through_attention),
+        lambda: input_gradients(_embedding(reading), reading.batch, through_attention=through_attention),
+    )
+
+
+def _by_states(reading: Reading) -> HiddenGradients:
+    return reading.once("hidden gradients", lambda: hidden_gradients(reading.model, reading.encoded))
+
+
+def _by_weights(reading: Reading) -> Scores:
+    return reading.once(
+        "attention gradient", lambda: attention_gradient(reading.model, reading.encoded, reading.by_site)
+    )
+
+
+def _left_out(reading: Reading, removal: str, settings: ScoreSettings) -> Scores:
+    removed = removed_probabilities(reading.model, reading.batch, removal=removal, tolerance=settings.tolerance)
+    return leave_one_out(reading.probabilities, removed, reading.mask)
+
+
+SCORES = {
+    ATTENTION: Score("the model's own weights", lambda r, s: r.weights),
+    "random": Score("drawn anew for each text", random_scores),
+    "gradient": Score("L2 norm of ∂f/∂x (ME eq. 4)", lambda r, s: _by_inputs(r, True).l2, True),
+    "gradient-l1": Score("L1 norm of ∂f/∂x", lambda r, s: _by_inputs(r, True).l1, True),
+    "gradient-input": Score("|x · ∂f/∂x|", lambda r, s: _by_inputs(r, True).times_input, True),
+    "gradient-input-fixed": Score(
+        "|x · ∂f/∂x| with attention held fixed (JW)", lambda r, s: _by_inputs(r, False).times_input, True
+    ),
+    "leave-one-out": Score("TVD when the token is removed (JW, ME eq. 6)", lambda r, s: _left_out(r, "remove", s)),
+    "leave-one-out-mask": Score("TVD when the token becomes <unk>", lambda r, s: _left_out(r, "mask", s)),
+    "integrated-gradients": Score(
+        "magnitude of integrated gradients", lambda r, s: integrated_gradients(_embedding(r), r.batch).magnitude, True
+    ),
+    "lime": Score(
+        "magnitude of LIME's coefficients",
+        lambda r, s: lime(_embedding(r), r.batch, samples=s.samples, seed=s.seed).magnitude,
+        True,
+    ),
+    "kernel-shap": Score(
+        "magnitude of KernelSHAP's values",
+        lambda r, s: kernel_shap(_embedding(r), r.batch, samples=s.samples, seed=s.seed).magnitude,
+        True,
+    ),
+    "hidden-gradient": Score("L2 norm of ∂f/∂h (ME)", lambda r, s: _by_states(r).l2),
+    "hidden-gradient-l1": Score("L1 norm of ∂f/∂h", lambda r, s: _by_states(r).l1),
+    "hidden-gradient-input": Score("|h · ∂f/∂h|", lambda r, s: _by_states(r).times_input),
+    "hidden-leave-one-out": Score(
+        "TVD when the state is dropped from the attention (ME)", lambda r, s: hidden_leave_one_out(r)
+    ),
+    "attention-gradient": Score("∂f/∂α (SS)", lambda r, s: _by_weights(r)),
+    "attention-times-gradient": Score("α · ∂f/∂α (SS)", lambda r, s: r.weights * _by_weights(r)),
+}
