@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -13,16 +14,27 @@ import attentest  # noqa: F401  (sets how threads wait, before torch is imported
 from attentest.errors import InputError, unknown_name
 from benchmarks.row import Row
 
+# what can be asked for by name: where it is, and for which texts
 BENCHMARKS = {
-    "training-sst": "benchmarks.training:sst_like",
-    "training-imdb": "benchmarks.training:imdb_like",
-    "leave-one-out-sst": "benchmarks.erasure:sst_like",
-    "leave-one-out-imdb": "benchmarks.erasure:imdb_like",
-    "gradient-input-sst": "benchmarks.gradients:input_sst",
-    "gradient-input-imdb": "benchmarks.gradients:input_imdb",
-    "influence-sst": "benchmarks.gradients:influence_sst",
-    "influence-imdb": "benchmarks.gradients:influence_imdb",
-    "memory": "benchmarks.memory:million_rows",
+    "training-sst": ("benchmarks.training:sst_like",),
+    "training-imdb": ("benchmarks.training:imdb_like",),
+    **{
+        f"{name}-{texts}": (place, texts)
+        for texts in ("sst", "imdb")
+        for name, place in {
+            "encoding": "benchmarks.scene:encoding",
+            "permutation": "benchmarks.weights:permutation",
+            "adversary-exact": "benchmarks.weights:exact_adversary",
+            "adversary-search": "benchmarks.weights:adversary_search",
+            "leave-one-out": "benchmarks.erasure:leave_one_out",
+            "input-gradients": "benchmarks.gradients:by_inputs",
+            "influence": "benchmarks.gradients:on_states",
+            "kendall": "benchmarks.ranks:kendall",
+            "removals": "benchmarks.weights:removals",
+        }.items()
+    },
+    "memory": ("benchmarks.memory:million_rows",),
+    "all-trials": ("benchmarks.all_trials:imdb_like",),
 }
 
 
@@ -46,16 +58,16 @@ def main(names: list[str]) -> int:
 def _benchmark(name: str) -> Callable[[], list[Row]]:
     if name not in BENCHMARKS:
         raise unknown_name("benchmark", name, BENCHMARKS)
-    module, _, function = BENCHMARKS[name].partition(":")
-    benchmark: Callable[[], list[Row]] = getattr(import_module(module), function)
-    return benchmark
+    place, *arguments = BENCHMARKS[name]
+    module, _, function = place.partition(":")
+    return partial(getattr(import_module(module), function), *arguments)
 
 
 def _line(row: Row) -> str:
     target = "" if row.target is None else f"target {row.target:g}"
-    return (
-        f"{row.name:<26} ours {row.ours:9.3f}  twin {row.twin:9.3f}  ratio {row.ratio:6.2f}  {target:<10}  {row.work}"
-    )
+    twin = "" if row.twin is None else f"twin {row.twin:9.3f}"
+    ratio = "" if row.ratio is None else f"ratio {row.ratio:7.2f}"
+    return f"{row.name:<26} ours {row.ours:9.3f}  {twin:<14}  {ratio:<13}  {target:<10}  {row.work}"
 
 
 if __name__ == "__main__":

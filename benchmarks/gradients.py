@@ -1,13 +1,8 @@
-"""Gradients by inputs and influence on hidden states of BiLSTM + additive, against twins like the papers' code.
-
-Both take the same briefly trained model and the same texts, in turns; the twin runs with the number of threads that
-suits it best.
-"""
+"""Gradients by inputs and influence on hidden states of BiLSTM + additive, against twins like the papers' code."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from statistics import median
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,84 +11,59 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attentest.importance.gradients import input_gradients
 from attentest.importance.influence import influence
-from attentest.models import Classifier, ModelSettings
-from attentest.text import TokenizedCorpus
-from attentest.text.batches import inference_batches, make_batch, training_batches
-from attentest.training.fit import training_step
-from attentest.training.optimizer import PaperOptimizer
-from benchmarks.row import Row, seconds
-from benchmarks.training import BATCH, DIMENSION, HIDDEN, Twin, Work, made_up
+from attentest.text.batches import inference_batches, make_batch
+from benchmarks.row import Row
+from benchmarks.scene import Scene, Timed, row, scene, timed
+from benchmarks.training import BATCH, Twin
 
-Scores = list[np.ndarray]  # one array a text
-TRAINED_ON = 320
+Scores = dict[int, np.ndarray]  # one array a text
 
 
-def input_sst() -> list[Row]:
-    return compare_inputs(Work("gradient-input-sst", rows=1725, mean=19, longest=50, epochs=1, target=1.3))
+def by_inputs(name: str) -> list[Row]:
+    at = scene(name)
+    some = at.few if name == "sst" else np.sort(at.few)
+    ours, twin = partial(our_inputs, at, some), partial(twin_inputs, at.twin, at, some)
+    said = f"‖∂f/∂x‖ of every token, in batches of {BATCH} for the twin; {_apart(ours(), twin())}"
+    target = 1.3 if name == "sst" else 3.0
+    return [row("input-gradients", at, said, timed(ours, 5), timed(twin, 3), target, few_of_ours=True)]
 
 
-def input_imdb() -> list[Row]:
-    return compare_inputs(Work("gradient-input-imdb", rows=400, mean=180, longest=399, epochs=1, target=3.0))
-
-
-def influence_sst() -> list[Row]:
-    return compare_influence(Work("influence-sst", rows=1725, mean=19, longest=50, epochs=1, target=5.0), texts=64)
-
-
-def influence_imdb() -> list[Row]:
-    return compare_influence(Work("influence-imdb", rows=400, mean=180, longest=399, epochs=1, target=8.0), texts=8)
-
-
-def compare_inputs(work: Work) -> list[Row]:
-    data = made_up(work)
-    model = briefly_trained(data)
-    twin, rows = Twin(model), np.arange(len(data.rows))
-    return _compare(
-        work,
-        f"‖∂f/∂x‖ of {_texts(data, rows)}; twin in batches of {BATCH} in order",
-        lambda: our_inputs(model, data, rows),
-        lambda: twin_inputs(twin, data, rows),
-        lambda: twin_inputs(twin, data, rows[: 2 * BATCH]),
+def on_states(name: str) -> list[Row]:
+    """Every pair of tokens is work enough for a sample on either side."""
+    at = scene(name)
+    some = at.few[:: max(1, len(at.few) // (64 if name == "sst" else 8))]
+    ours, twin = partial(our_influence, at, some), partial(twin_influence, at.twin, at, some)
+    said = (
+        f"∂‖h_p‖/∂x_i of all p and i; {_apart(ours(), twin())}; both on {len(some)} texts, mean "
+        f"{at.tokens(some) / len(some):.0f} tokens, not scaled"
     )
+    with_denormals = timed(twin, 1, partial(twin_influence, at.twin, at, some[:2]))
+    torch.set_flush_denormal(True)
+    flushed = timed(twin, 1, partial(twin_influence, at.twin, at, some[:2]))
+    torch.set_flush_denormal(False)
+    mine: Timed = timed(ours, 5)
+    target = 5.0 if name == "sst" else 8.0
+    said += f"; twin with denormal numbers flushed to 0: ratio {flushed.seconds / mine.seconds:.1f}; threads "
+    said += f"{mine.threads}, twin {with_denormals.threads}"
+    ratio = with_denormals.seconds / mine.seconds
+    return [Row(f"influence-{name}", said, mine.seconds, with_denormals.seconds, ratio, target)]
 
 
-def compare_influence(work: Work, texts: int) -> list[Row]:
-    data = made_up(work)
-    model = briefly_trained(data)
-    twin, rows = Twin(model), np.arange(texts)
-    return _compare(
-        work,
-        f"∂‖h_p‖/∂x_i of all p and i of {_texts(data, rows)} (few: the twin is slow); twin with one backward a state",
-        lambda: our_influence(model, data, rows),
-        lambda: twin_influence(twin, data, rows),
-        lambda: twin_influence(twin, data, rows[:2]),
-    )
-
-
-def briefly_trained(data: TokenizedCorpus) -> Classifier:
-    torch.manual_seed(0)
-    model = Classifier(ModelSettings(hidden=HIDDEN), 0.1 * torch.randn(len(data.vocabulary), DIMENSION), 2)
-    optimizer = PaperOptimizer(model, 1e-3, 1e-3, 1e-5)
-    few = data.of_split("train")[:TRAINED_ON]
-    for batch in training_batches(data, few, BATCH, np.random.default_rng(0)):
-        training_step(model, optimizer, batch, torch.ones(2))
-    return model.eval()
-
-
-def our_inputs(model: Classifier, data: TokenizedCorpus, rows: np.ndarray) -> Scores:
-    found: Scores = [np.empty(0)] * len(rows)
-    for batch in inference_batches(data, rows):
-        _put(found, batch.rows, input_gradients(model, batch).l2, batch.mask)
+def our_inputs(at: Scene, rows: np.ndarray) -> Scores:
+    found: Scores = {}
+    for batch in inference_batches(at.data, rows):
+        _put(found, batch.rows, input_gradients(at.model, batch).l2, batch.mask)
     return found
 
 
-def twin_inputs(twin: Twin, data: TokenizedCorpus, rows: np.ndarray) -> Scores:
+def twin_inputs(twin: Twin, at: Scene, rows: np.ndarray) -> Scores:
     """The sigmoid output, summed over the batch, back to the output of the embedding."""
-    found: Scores = [np.empty(0)] * len(rows)
+    found: Scores = {}
     embedded: list[Tensor] = []
     hook = twin.embedding.register_forward_hook(lambda _module, _given, output: embedded.append(output))
-    for start in range(0, len(rows), BATCH):
-        batch = make_batch(data, rows[start : start + BATCH])
+    order = rows[np.argsort(at.data.sequences.lengths[rows], kind="stable")]
+    for start in range(0, len(order), BATCH):
+        batch = make_batch(at.data, order[start : start + BATCH])
         output = twin.logits(batch.ids, batch.mask).sigmoid().sum()
         (gradient,) = torch.autograd.grad(output, embedded.pop())
         _put(found, batch.rows, gradient.norm(dim=-1), batch.mask)
@@ -101,66 +71,34 @@ def twin_inputs(twin: Twin, data: TokenizedCorpus, rows: np.ndarray) -> Scores:
     return found
 
 
-def our_influence(model: Classifier, data: TokenizedCorpus, rows: np.ndarray) -> Scores:
-    found: Scores = [np.empty(0)] * len(rows)
-    for batch in inference_batches(data, rows):
-        for row, matrix, length in zip(batch.rows, influence(model, batch), batch.mask.sum(1).tolist(), strict=True):
-            found[row] = matrix[:length, :length].numpy()
+def our_influence(at: Scene, rows: np.ndarray) -> Scores:
+    found: Scores = {}
+    for batch in inference_batches(at.data, rows):
+        for name, matrix, length in zip(
+            batch.rows, influence(at.model, batch), batch.mask.sum(1).tolist(), strict=True
+        ):
+            found[int(name)] = matrix[:length, :length].numpy()
     return found
 
 
-def twin_influence(twin: Twin, data: TokenizedCorpus, rows: np.ndarray) -> Scores:
+def twin_influence(twin: Twin, at: Scene, rows: np.ndarray) -> Scores:
     """One text at a time, one hidden state at a time."""
-    found: Scores = []
-    for row in rows:
-        batch = make_batch(data, np.array([row]))
+    found: Scores = {}
+    for name in rows:
+        batch = make_batch(at.data, np.array([name]))
         embedded = twin.embedding(batch.ids)
         packed = pack_padded_sequence(embedded, batch.mask.sum(1), batch_first=True, enforce_sorted=False)
         hidden, _ = pad_packed_sequence(twin.lstm(packed)[0], batch_first=True)
         gradients = [torch.autograd.grad(h.norm(), embedded, retain_graph=True)[0][0] for h in hidden[0]]
-        found.append(torch.stack([gradient.norm(dim=-1) for gradient in gradients]).numpy())
+        found[int(name)] = torch.stack([gradient.norm(dim=-1) for gradient in gradients]).numpy()
     return found
 
 
 def _put(found: Scores, rows: np.ndarray, scores: Tensor, mask: Tensor) -> None:
-    for row, score, length in zip(rows, scores.numpy(), mask.sum(1).tolist(), strict=True):
-        found[row] = score[:length]
+    for name, score, length in zip(rows, scores.numpy(), mask.sum(1).tolist(), strict=True):
+        found[int(name)] = score[:length]
 
 
-def _texts(data: TokenizedCorpus, rows: np.ndarray) -> str:
-    lengths = data.sequences.lengths[rows]
-    return f"{len(rows):,} texts, mean {lengths.mean():.0f} tokens, at most {lengths.max()}"
-
-
-def _compare(
-    work: Work,
-    said: str,
-    ours: Callable[[], Scores],
-    twin: Callable[[], Scores],
-    some_of_twin: Callable[[], Scores],
-    repeats: int = 3,
-) -> list[Row]:
-    threads = torch.get_num_threads()
-    twin_threads = _best_threads(some_of_twin, threads)
-    our_times, twin_times = [], []
-    our_scores = ours()  # also warms up
-    twin_scores: Scores = []
-    for _ in range(repeats):
-        our_times.append(seconds(ours))
-        torch.set_num_threads(twin_threads)
-        twin_times.append(seconds(lambda: twin_scores.extend(twin())))
-        torch.set_num_threads(threads)
-    apart = max(np.abs(a - b).max() / b.max() for a, b in zip(our_scores, twin_scores, strict=False))
-    our_time, twin_time = median(our_times), median(twin_times)
-    said += f"; largest difference {apart:.0e} of a text's largest; twin with {twin_threads} thread(s), ours {threads}"
-    return [Row(work.name, said, our_time, twin_time, twin_time / our_time, work.target)]
-
-
-def _best_threads(some_of_twin: Callable[[], Scores], threads: int) -> int:
-    times = {}
-    for count in {1, threads}:
-        torch.set_num_threads(count)
-        some_of_twin()
-        times[count] = seconds(some_of_twin)
-    torch.set_num_threads(threads)
-    return min(times, key=times.__getitem__)
+def _apart(ours: Scores, twin: Scores) -> str:
+    apart = max(np.abs(ours[name] - twin[name]).max() / twin[name].max() for name in twin)
+    return f"largest difference {apart:.0e} of a text's largest"

@@ -12,8 +12,8 @@ class Row:
     name: str
     work: str  # what was done, and how well both did it
     ours: float  # seconds, as a median, unless the name says otherwise
-    twin: float
-    ratio: float  # how many times better ours is
+    twin: float | None  # none: nothing to compare with
+    ratio: float | None  # how many times better ours is
     target: float | None
 
 

@@ -93,6 +93,12 @@ def compare(work: Work) -> list[Row]:
 
 
 def made_up(work: Work) -> TokenizedCorpus:
+    texts, labels = made_up_texts(work)
+    corpus = build_corpus(work.name, {"text": texts, "label": labels})
+    return tokenize_corpus(corpus, TextSettings(tokenizer="whitespace"))
+
+
+def made_up_texts(work: Work) -> tuple[list[str], np.ndarray]:
     """Zipf-distributed words of which some lean to a class, lengths log-normal around the mean."""
     generator = np.random.default_rng(0)
     vocabulary = 14_000
@@ -109,8 +115,7 @@ def made_up(work: Work) -> TokenizedCorpus:
     for label, length in zip(labels, lengths, strict=True):
         words = np.searchsorted(choices[label], generator.random(length)).clip(max=vocabulary - 1)
         texts.append(" ".join(f"w{word}" for word in words))
-    corpus = build_corpus(work.name, {"text": texts, "label": labels})
-    return tokenize_corpus(corpus, TextSettings(tokenizer="whitespace"))
+    return texts, labels
 
 
 def _our_epoch(

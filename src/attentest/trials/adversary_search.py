@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentest.chance import keyed_uniform
-from attentest.measures.divergences import jsd, tvd
+from attentest.measures.divergences import jsd
 from attentest.trials.reading import Reading
 
 LR, PENALTY, SPREAD = 0.01, 500.0, 3.0
@@ -34,7 +34,7 @@ def gradient_search(reading: Reading, epsilon: float, k: int, steps: int, seed: 
 
 
 def _loss(reading: Reading, candidates: Tensor, epsilon: float) -> Tensor:
-    change = tvd(reading.decode(candidates).softmax(-1), reading.probabilities.unsqueeze(1))
+    change = reading.moved(candidates)
     distance = jsd(candidates, reading.weights.unsqueeze(1))
     k = candidates.shape[1]
     total = (PENALTY * (change - epsilon).clamp(min=0) - distance).sum()

@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from attentest.chance import keyed_uniform
 from attentest.errors import InputError
-from attentest.measures.divergences import tvd
 from attentest.measures.intervals import bootstrap
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, by_group, column
 from attentest.trials.charts import violins_by_bin
@@ -57,13 +57,10 @@ class Permutation(SimpleTrial):
         orders = torch.from_numpy(drawn).to(places.device)
         step = max(1, _WEIGHTS_AT_ONCE // (length * len(places)))
         changes = [
-            tvd(
-                reading.decode(_pad(shuffled[:, chunk], reading.mask.shape[1]), places).softmax(-1),
-                reading.probabilities[places].unsqueeze(1),
-            )
+            reading.moved(shuffled.index_select(1, chunk.flatten()).view(len(places), -1, length), places)
             for chunk in orders.split(step)
         ]
-        return torch.cat(changes, 1).quantile(0.5, 1)
+        return _median(torch.cat(changes, 1))
 
     def conclude(self, table: pa.Table) -> Conclusion:
         overall = bootstrap(column(table, "median_tvd"))
@@ -79,5 +76,7 @@ class Permutation(SimpleTrial):
         )
 
 
-def _pad(weights: Tensor, tokens: int) -> Tensor:
-    return torch.nn.functional.pad(weights, (0, tokens - weights.shape[-1]))
+def _median(values: Float[Tensor, "texts permutations"]) -> Float[Tensor, "texts"]:
+    """With the mean of the two in the middle if their number is even; much faster than sorting them."""
+    count = values.shape[1]
+    return (values.kthvalue((count + 1) // 2, 1).values + values.kthvalue(count // 2 + 1, 1).values) / 2

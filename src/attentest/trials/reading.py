@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.errors import InputError
+from attentest.measures.divergences import tvd
 from attentest.models.protocol import AttentionModel, Encoded, Weights
 from attentest.text.batches import Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
@@ -83,18 +84,34 @@ class Reading:
         return (self.token_logits[..., 1] - self.token_logits[..., 0]) + (self.bias[1] - self.bias[0])
 
     def decode(
-        self, weights: Float[Tensor, "batch variants tokens"], places: Tensor | None = None
+        self, weights: Float[Tensor, "batch variants first"], places: Tensor | None = None
     ) -> Float[Tensor, "batch variants classes"]:
-        """Logits under other weights, several variants a text; `places` chooses texts of the batch."""
+        """Logits under other weights, several variants a text; `places` chooses texts of the batch.
+
+        Weights of the first tokens only are enough where the others' are 0.
+        """
         chosen = slice(None) if places is None else places
         if self.margins is not None:
-            # weights sum to 1, so the bias can stand in every token's margin
-            margin = (weights @ self.margins[chosen].unsqueeze(-1)).squeeze(-1)
+            margin = self._margin(weights, chosen)
             return torch.stack((torch.zeros_like(margin), margin), -1)
         if self.token_logits is not None:
             assert self.bias is not None
-            return weights @ self.token_logits[chosen] + self.bias
+            return weights @ self.token_logits[chosen, : weights.shape[-1]] + self.bias
         return self._decode_each(weights, chosen)
+
+    def moved(
+        self, weights: Float[Tensor, "batch variants first"], places: Tensor | None = None
+    ) -> Float[Tensor, "batch variants"]:
+        """TVD(ŷ, ŷ under other weights)."""
+        chosen = slice(None) if places is None else places
+        if self.margins is not None:
+            return (self._margin(weights, chosen).sigmoid() - self.probabilities[chosen, 1:]).abs()
+        return tvd(self.decode(weights, places).softmax(-1), self.probabilities[chosen].unsqueeze(1))
+
+    def _margin(self, weights: Tensor, chosen: Tensor | slice) -> Tensor:
+        # weights sum to 1, so the bias can stand in every token's margin
+        assert self.margins is not None
+        return (weights @ self.margins[chosen, : weights.shape[-1]].unsqueeze(-1)).squeeze(-1)
 
     def _decode_each(self, weights: Tensor, chosen: Tensor | slice) -> Tensor:
         """The general path: one call of the model's decoder a variant."""
@@ -102,6 +119,7 @@ class Reading:
         encoded = Encoded(
             self.encoded.hidden[chosen], self.encoded.mask[chosen], None if preset is None else preset[chosen]
         )
+        weights = torch.nn.functional.pad(weights, (0, self.mask.shape[1] - weights.shape[-1]))
         site = self.model.sites[_SITE]
         return torch.stack([self.model.decode(encoded, {site: w}) for w in weights.unbind(1)], 1)
 
