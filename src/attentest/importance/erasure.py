@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from attentest.errors import unknown_name
 from attentest.importance.lstm_erasure import removed_from_bilstm, renormalised
-from attentest.models.classifier import Classifier
-from attentest.models.encoders import BiLSTM
+from attentest.importance.lstm_gradients import plain_bilstm
 from attentest.models.protocol import AttentionModel
 from attentest.text.batches import Batch
 from attentest.text.vocabulary import UNKNOWN
@@ -35,8 +34,7 @@ def removed_probabilities(
     """
     if removal not in REMOVALS:
         raise unknown_name("removal", removal, REMOVALS)
-    # a subclass may attend or decode in its own way: only of the plain classifier do the states tell everything
-    from_states = removal == "remove" and type(model) is Classifier and type(model.encoder) is BiLSTM
+    from_states = removal == "remove" and plain_bilstm(model) is not None
     with _evaluating(model), torch.inference_mode():
         lengths = batch.mask.sum(1)
         without_context = _without_context(model, batch)
@@ -44,7 +42,7 @@ def removed_probabilities(
         if removal == "remove":
             found[batch.mask & (lengths == 1).unsqueeze(1)] = without_context
         for rows in _length_groups(lengths, max_padded, shortest=2 if removal == "remove" else 1):
-            texts = _texts(batch, rows)
+            texts = batch.select(rows)
             if from_states:
                 removed = removed_from_bilstm(model, texts, tolerance)  # type: ignore[arg-type]
             else:
@@ -78,7 +76,7 @@ def _run_again(
 
 def _shortened(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"]) -> Batch:
     """A copy of a text for each place, without the token there."""
-    copies = _texts(batch, texts)
+    copies = batch.select(texts)
     place = torch.arange(copies.mask.shape[1] - 1, device=texts.device)
     kept = place + (place >= places.unsqueeze(1))
     mask = copies.mask.gather(1, kept)
@@ -88,20 +86,8 @@ def _shortened(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "
 
 def _masked(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"]) -> Batch:
     """A copy of a text for each place, with <unk> there."""
-    copies = _texts(batch, texts)
+    copies = batch.select(texts)
     return replace(copies, ids=copies.ids.scatter(1, places.unsqueeze(1), UNKNOWN))
-
-
-def _texts(batch: Batch, rows: Int[Tensor, "rows"]) -> Batch:
-    """Some texts of a batch, without the padding that none of them needs."""
-    longest = int(batch.mask[rows].any(0).nonzero().max()) + 1
-    return Batch(
-        batch.ids[rows, :longest],
-        batch.mask[rows, :longest],
-        batch.rows[rows.cpu().numpy()],
-        None if batch.labels is None else batch.labels[rows],
-        None if batch.preset is None else batch.preset[rows, :longest],
-    )
 
 
 def _length_groups(lengths: Int[Tensor, "batch"], max_padded: int, shortest: int) -> Iterator[Int[Tensor, "group"]]:
@@ -128,7 +114,7 @@ def _without_context(model: AttentionModel, batch: Batch) -> Float[Tensor, class
         logits: Tensor = bias()
         return logits.softmax(-1)
     longest = batch.mask.sum(1).argmax().unsqueeze(0)
-    probabilities = _probabilities(model, _texts(batch, longest))[0]
+    probabilities = _probabilities(model, batch.select(longest))[0]
     return torch.full_like(probabilities, 1 / len(probabilities))
 
 

@@ -15,6 +15,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from attentest.importance.lstm_gradients import back_through_bilstm, plain_bilstm
 from attentest.models.protocol import AttentionModel, Encoded, Weights
 from attentest.text.batches import Batch
 
@@ -68,8 +69,21 @@ class HiddenGradients(Gradients):
         return self.value
 
 
-def input_gradients(model: EmbeddingModel, batch: Batch, *, through_attention: bool = True) -> InputGradients:
-    """∂f/∂x^e_i (ME §3.1); `through_attention=False` holds α fixed, as JW's code does."""
+def input_gradients(
+    model: EmbeddingModel, batch: Batch, *, through_attention: bool = True, encoded: Encoded | None = None
+) -> InputGradients:
+    """∂f/∂x^e_i (ME §3.1); `through_attention=False` holds α fixed, as JW's code does.
+
+    Through a BiLSTM whose states are known (from `encoded`, or found first) the walk back is our own.
+    """
+    encoder = plain_bilstm(model)
+    if encoder is not None:
+        with torch.no_grad():
+            encoded = encoded or model.encode(batch)
+            by_hidden = hidden_gradients(model, encoded, through_attention=through_attention).gradient
+            embedded = model.embed(batch.ids)
+            gradient = back_through_bilstm(encoder, embedded, batch.mask, encoded.hidden, by_hidden)
+        return InputGradients(gradient, embedded, batch.mask)
     with differentiable():
         embedded = leaf(model.embed(batch.ids))
         encoded = model.encode_embedded(embedded, constant(batch.mask), constant(batch.preset))

@@ -9,7 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.importance.gradients import EmbeddingModel, constant, differentiable, leaf
-from attentest.models.encoders import BiLSTM
+from attentest.importance.lstm_gradients import gate_slopes, plain_bilstm
+from attentest.models.encoders import BiLSTM, take, turned_places
 from attentest.text.batches import Batch
 
 Influence = Float[Tensor, "batch tokens tokens"]
@@ -22,8 +23,8 @@ PAIRS = 1024
 
 def influence(model: EmbeddingModel, batch: Batch) -> Influence:
     """Entry [p, i] is ‖∂‖h_p‖₂/∂x^e_i‖₂ (ME eq. 5 before it is normalised over i); 0 on padding."""
-    encoder = getattr(model, "encoder", None)
-    if not isinstance(encoder, BiLSTM):
+    encoder = plain_bilstm(model)
+    if encoder is None:
         return influence_by_autograd(model, batch)
     with torch.no_grad():
         embedded = model.embed(batch.ids)
@@ -66,8 +67,7 @@ def _through_bilstm(encoder: BiLSTM, embedded: States, mask: Mask) -> Influence:
     through both, so there the two gradients are added before the norm is taken.
     """
     lengths = mask.sum(1)
-    step = torch.arange(mask.shape[1], device=mask.device)
-    turned = torch.where(mask, lengths.unsqueeze(1) - 1 - step, step)
+    turned = turned_places(mask)
     hidden = encoder(embedded, mask)
     size = torch.linalg.vector_norm(hidden, 2, -1, keepdim=True)
     ahead, back = hidden.chunk(2, -1)
@@ -75,36 +75,16 @@ def _through_bilstm(encoder: BiLSTM, embedded: States, mask: Mask) -> Influence:
     unit_ahead, unit_back = (hidden / size.where(size > 0, 1)).chunk(2, -1)
     # what an LSTM reads last its walk meets first: the forward one in turned order, the other in the order of the text
     before, own_ahead = _walk(
-        encoder.forwards, _gate_slopes(encoder.forwards, embedded, ahead), unit_ahead, turned, lengths
+        encoder.forwards, gate_slopes(encoder.forwards, embedded, ahead), unit_ahead, turned, lengths
     )
-    reading = _gate_slopes(encoder.backwards, _take(embedded, turned), _take(back, turned))
-    after, own_back = _walk(encoder.backwards, reading, _take(unit_back, turned), turned, lengths)
+    reading = gate_slopes(encoder.backwards, take(embedded, turned), take(back, turned))
+    after, own_back = _walk(encoder.backwards, reading, take(unit_back, turned), turned, lengths)
     texts = torch.arange(len(mask), device=mask.device)[:, None, None]
     found = before[texts, turned[:, :, None], turned[:, None, :]] + after
-    by_ahead = _take(own_ahead, turned) @ encoder.forwards.all_weights[0][0]
+    by_ahead = take(own_ahead, turned) @ encoder.forwards.all_weights[0][0]
     by_back = own_back @ encoder.backwards.all_weights[0][0]
     found.diagonal(dim1=1, dim2=2).copy_(torch.linalg.vector_norm(by_ahead + by_back, 2, -1))
     return found * (mask.unsqueeze(1) & mask.unsqueeze(2))
-
-
-def _gate_slopes(lstm: nn.LSTM, read: States, states: States) -> Float[Tensor, "batch tokens 6 hidden"]:
-    """∂cell/∂ gates i, f, g before their nonlinearity, ∂state/∂ gate o, ∂state/∂cell and ∂cell/∂ the cell before it.
-
-    The states are known, so all gates come from one matrix product, and only the cells need a loop.
-    """
-    earlier = nn.functional.pad(states, (0, 0, 1, -1))
-    from_input, from_state, *biases = lstm.all_weights[0]
-    gates = read @ from_input.T + earlier @ from_state.T + sum(biases)
-    i, f, g, o = gates.chunk(4, -1)
-    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
-    new = i * g
-    cells = [torch.zeros_like(new[:, 0])]
-    for t in range(new.shape[1]):
-        cells.append(torch.addcmul(new[:, t], f[:, t], cells[-1]))
-    cell, earlier_cell = torch.stack(cells[1:], 1).tanh(), torch.stack(cells[:-1], 1)
-    return torch.stack(
-        (g * i * (1 - i), earlier_cell * f * (1 - f), i * (1 - g * g), cell * o * (1 - o), o * (1 - cell * cell), f), 2
-    )
 
 
 def _walk(
@@ -120,8 +100,8 @@ def _walk(
     adjoint of the gates at its own. All texts start at their own end, so step s has s + 1 states of each text that
     is longer than s, and nothing is done on padding.
     """
-    slopes = _take(slopes, turned).transpose(0, 1).contiguous()
-    units = _take(units, turned).transpose(0, 1).contiguous()
+    slopes = take(slopes, turned).transpose(0, 1).contiguous()
+    units = take(units, turned).transpose(0, 1).contiguous()
     steps, texts, _, size = slopes.shape
     from_input, from_state = lstm.all_weights[0][:2]
     norms = units.new_zeros((steps, steps, texts))
@@ -158,7 +138,3 @@ def _faded(state: Float[Tensor, "states batch hidden"], cell: Float[Tensor, "sta
     largest = state.abs().amax((1, 2)).maximum(cell.abs().amax((1, 2)))
     felt = (largest >= 1e3 * torch.finfo(state.dtype).tiny ** 0.5).nonzero()
     return int(felt[0]) if len(felt) else len(state)
-
-
-def _take(values: Float[Tensor, "batch tokens *rest"], places: Int[Tensor, "batch tokens"]) -> Tensor:
-    return values[torch.arange(len(values), device=values.device)[:, None], places]

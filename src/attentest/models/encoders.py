@@ -30,19 +30,19 @@ class BiLSTM(nn.Module):
         self.size = 2 * hidden
 
     def forward(self, embedded: Embedded, mask: Mask) -> Hidden:
-        turned = _turned_places(mask)
+        turned = turned_places(mask)
         ahead = self.forwards(embedded)[0]
-        back = _take(self.backwards(_take(embedded, turned))[0], turned)
+        back = take(self.backwards(take(embedded, turned))[0], turned)
         return torch.cat((ahead, back), -1)
 
 
-def _turned_places(mask: Mask) -> Int[Tensor, "batch tokens"]:
+def turned_places(mask: Mask) -> Int[Tensor, "batch tokens"]:
     """For each place the place it takes when the text is reversed; padding stays where it is."""
     step = torch.arange(mask.shape[1], device=mask.device)
     return torch.where(mask, mask.sum(1, keepdim=True) - 1 - step, step)
 
 
-def _take(states: Hidden, places: Int[Tensor, "batch tokens"]) -> Hidden:
+def take(states: Hidden, places: Int[Tensor, "batch tokens"]) -> Hidden:
     batch = torch.arange(len(states), device=states.device)[:, None]
     return states[batch, places]
 

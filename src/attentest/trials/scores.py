@@ -95,7 +95,9 @@ def _embedding(reading: Reading) -> EmbeddingModel:
 def _by_inputs(reading: Reading, through_attention: bool) -> InputGradients:
     return reading.once(
         ("input gradients", through_attention),
-        lambda: input_gradients(_embedding(reading), reading.batch, through_attention=through_attention),
+        lambda: input_gradients(
+            _embedding(reading), reading.batch, through_attention=through_attention, encoded=reading.encoded
+        ),
     )
 
 
