@@ -15,6 +15,7 @@ from attentest.models import Classifier, ModelSettings
 from attentest.text import TokenizedCorpus
 from attentest.text.batches import training_batches
 from attentest.training.fit import training_step
+from attentest.training.objectives import Labels
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import predict
 from attentest.trials.reading import Reading, readings
@@ -76,7 +77,7 @@ def _trained(data: TokenizedCorpus, rows: np.ndarray, epochs: int) -> Classifier
     optimizer = PaperOptimizer(model, 1e-3, 1e-3, 1e-5)
     for epoch in range(epochs):
         for batch in training_batches(data, rows, BATCH, np.random.default_rng(epoch)):
-            training_step(model, optimizer, batch, torch.ones(2))
+            training_step(model, optimizer, batch, Labels(torch.ones(2)))
     return model.eval()
 
 

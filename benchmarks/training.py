@@ -22,6 +22,7 @@ from attentest.models import Classifier, ModelSettings
 from attentest.text import TextSettings, TokenizedCorpus, tokenize_corpus
 from attentest.text.batches import inference_batches, training_batches
 from attentest.training.fit import training_step
+from attentest.training.objectives import Labels
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import predict
 from benchmarks.row import Row, seconds
@@ -124,7 +125,7 @@ def _our_epoch(
     model.train()
     batches = training_batches(data, data.of_split("train"), BATCH, np.random.default_rng(epoch))
     for batch in islice(batches, most):
-        training_step(model, optimizer, batch, torch.ones(2))
+        training_step(model, optimizer, batch, Labels(torch.ones(2)))
     model.eval()
 
 

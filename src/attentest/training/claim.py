@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
 from attentest.training.folder import LOCK, holds_files, read_json, remove_run
+from attentest.training.settings import GROUPS, plain
 
 
 @contextmanager
@@ -48,7 +50,7 @@ def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write:
     stored = read_json(folder / "run.json") if (folder / "run.json").exists() else None
     if not isinstance(stored, dict) or "format" not in stored or "fingerprint" not in stored.get("corpus", {}):
         raise InputError(f"{folder} holds files that are not a run; choose another folder.")
-    same = {key: value for key, value in stored.items() if key in identity} == identity
+    same = _is_same(stored, identity)
     finished = (folder / "result.json").exists()
     begun = finished or (folder / "checkpoint.safetensors").exists()
     if same and not (overwrite and finished):
@@ -57,3 +59,13 @@ def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write:
         raise InputError(f"{folder} already holds another run; choose another folder, or --overwrite to replace it.")
     if write:
         remove_run(folder)
+
+
+def _is_same(stored: Mapping[str, Any], identity: Mapping[str, Any]) -> bool:
+    """Whether a folder's run has this identity; settings that an older version did not have were as by default."""
+    completed = {key: stored.get(key) for key in identity}
+    for group, kind in GROUPS.items():
+        given = completed[group]
+        if isinstance(given, dict):
+            completed[group] = plain(asdict(kind())) | given
+    return completed == identity

@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.classification import classification_metrics
 from attentest.models.classifier import Classifier
-from attentest.text.batches import training_batches
+from attentest.text.batches import Batch, training_batches
 from attentest.text.prepare import TokenizedCorpus
+from attentest.training.objectives import Labels, Objective
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import predict
 
-CRITERIA = ("auc", "f1", "accuracy")
+CRITERIA = ("auc", "f1", "accuracy", "loss")
+OBJECTIVES = ("labels", "adversary")
+PARTS = ("embedding", "encoder", "alignment", "decoder")
 
 
 @dataclass(frozen=True)
@@ -33,19 +35,29 @@ class TrainingSettings:
     attention_lr: float | None = None  # None: the same as lr
     weight_decay: float = 1e-5  # on everything but the attention parameters
     class_weights: bool = True  # class c weighs n_0 / n_c
-    select_by: str = "auc"  # the validation score that chooses the epoch
+    select_by: str = "auc"  # the validation score that chooses the epoch; loss: the lowest of the training itself
+    patience: int | None = None  # stop after so many epochs without a better one
     train_vectors: bool = True
+    freeze: tuple[str, ...] = ()  # parts that stay as they are
+    take: tuple[str, ...] = ()  # parts that start as the run `start` left them; none with a `start`: all
+    objective: str = "labels"  # or adversary: the run `base`'s predictions under other weights (WP §4)
+    strength: float = 0.001  # λ of the adversary
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.select_by not in CRITERIA:
             raise unknown_name("validation score", self.select_by, CRITERIA)
-        for name in ("epochs", "batch_size"):
-            if getattr(self, name) < 1:
+        if self.objective not in OBJECTIVES:
+            raise unknown_name("objective", self.objective, OBJECTIVES)
+        for part in (*self.freeze, *self.take):
+            if part not in PARTS:
+                raise unknown_name("part of a model", part, PARTS)
+        for name in ("epochs", "batch_size", "patience"):
+            if (getattr(self, name) or 1) < 1 or getattr(self, name) == 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
         if not self.lr > 0:
             raise InputError(f"lr is {self.lr}; it must be above 0.")
-        for name in ("attention_lr", "weight_decay"):
+        for name in ("attention_lr", "weight_decay", "strength"):
             if (getattr(self, name) or 0) < 0:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0.")
         if not 0 <= self.seed < 2**32:
@@ -59,6 +71,10 @@ class Progress:
     epoch: int = 0  # finished epochs
     history: list[dict[str, Any]] = field(default_factory=list)
     best: dict[str, Tensor] = field(default_factory=dict)
+
+    def is_over(self, settings: TrainingSettings) -> bool:
+        waited = self.epoch - self.best_epoch
+        return self.epoch >= settings.epochs or (settings.patience is not None and waited >= settings.patience)
 
     @property
     def best_epoch(self) -> int:
@@ -75,6 +91,7 @@ def fit(
     data: TokenizedCorpus,
     settings: TrainingSettings,
     *,
+    objective: Objective | None = None,
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
     watch: Watch = lambda done, total: None,
@@ -83,9 +100,10 @@ def fit(
     """Train from where `progress` stands; afterwards the model has the weights of its best epoch."""
     progress = progress or Progress()
     train, dev = data.of_split("train"), data.of_split("dev")
-    weights = class_weights(data.labels[train], len(data.corpus.classes), settings).to(device)
+    if objective is None:
+        objective = Labels(class_weights(data.labels[train], len(data.corpus.classes), settings).to(device))
     per_epoch = math.ceil(len(train) / settings.batch_size)
-    while progress.epoch < settings.epochs:
+    while not progress.is_over(settings):
         epoch = progress.epoch + 1
         loss = 0.0
         # all chance of an epoch hangs on (seed, epoch), so a resumed training repeats an unbroken one
@@ -94,7 +112,7 @@ def fit(
             torch.manual_seed(int(order.integers(2**62)))
             model.train()
             for done, batch in enumerate(training_batches(data, train, settings.batch_size, order), 1):
-                loss += training_step(model, optimizer, batch.to(device), weights)
+                loss += training_step(model, optimizer, batch.to(device), objective)
                 watch((epoch - 1) * per_epoch + done, settings.epochs * per_epoch)
         model.eval()
         if not math.isfinite(loss):
@@ -103,7 +121,7 @@ def fit(
             )
         found = predict(model, data, dev, device)
         metrics = classification_metrics(data.labels[dev], found.probabilities)
-        score = metrics[settings.select_by]
+        score = -loss / len(train) if settings.select_by == "loss" else metrics[settings.select_by]
         # with a single class in dev there is no AUC; accuracy still tells epochs apart
         score = metrics["accuracy"] if math.isnan(score) else score
         progress.history.append({"epoch": epoch, "loss": loss / len(train), "score": score, **metrics})
@@ -115,10 +133,10 @@ def fit(
     return progress
 
 
-def training_step(model: Classifier, optimizer: PaperOptimizer, batch: Any, weights: Tensor) -> float:
+def training_step(model: Classifier, optimizer: PaperOptimizer, batch: Batch, objective: Objective) -> float:
     optimizer.zero_grad()
-    logits, _ = model(batch)
-    loss = F.cross_entropy(logits, batch.labels, weight=weights, reduction="sum")
+    logits, weights = model(batch)
+    loss = objective(logits, weights[model.sites[0]], batch)
     loss.backward()
     optimizer.step()
     return float(loss.detach())

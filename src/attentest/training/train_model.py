@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,28 +13,29 @@ import torch
 
 from attentest import __version__
 from attentest.corpora.corpus import Corpus
-from attentest.errors import InputError, expect_type, unknown_name
+from attentest.errors import InputError
 from attentest.models.classifier import Classifier, ModelSettings
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus, unknown_share
-from attentest.text.settings import TextSettings
 from attentest.text.vectors import initial_vectors
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.claim import clear_for, exclusive
 from attentest.training.fit import TrainingSettings, fit
 from attentest.training.folder import hash_of, write_json
 from attentest.training.listener import Listener
+from attentest.training.objectives import Adversary
 from attentest.training.optimizer import PaperOptimizer
-from attentest.training.predict import predict
+from attentest.training.predict import Predictions, predict
 from attentest.training.results import write_results
 from attentest.training.run import FORMAT, Run, choose_device
+from attentest.training.settings import Settings, plain, sort_settings
 
-GROUPS = {"text": TextSettings, "model": ModelSettings, "training": TrainingSettings}
 
+class Others(NamedTuple):
+    """Other runs that a training stands on."""
 
-class Settings(NamedTuple):
-    text: TextSettings
-    model: ModelSettings
-    training: TrainingSettings
+    preset: Run | None
+    start: Run | None
+    base: Run | None
 
 
 def train(
@@ -44,23 +45,25 @@ def train(
     device: str = "auto",
     overwrite: bool = False,
     preset: Run | str | Path | None = None,
+    start: Run | str | Path | None = None,
+    base: Run | str | Path | None = None,
     listener: Listener | None = None,
     **settings: Any,
 ) -> Run:
     """Train, test, and return the run.
 
     `settings` are fields of TextSettings, ModelSettings and TrainingSettings: encoder="cnn", lr=1e-4, seed=1…
-    Without `out` the run lies in a temporary folder. `preset` is the run whose attention the projection
-    `preset` uses as its weights.
+    Without `out` the run lies in a temporary folder. Other runs come in as `preset` (whose attention the projection
+    `preset` uses as its weights), `start` (whose parameters this one starts from, those of the parts `take` or all)
+    and `base` (which the objective `adversary` imitates).
     """
     listener = listener or Listener()
     if not isinstance(corpus, Corpus):
         raise InputError(f"train takes a corpus, not {type(corpus).__name__}: load one with attentest.load(…).")
-    if isinstance(preset, str | Path):
-        preset = Run(preset)
-    settings_of = _sort_settings(corpus, settings)
-    _check(corpus, settings_of.model, preset)
-    identity = _identity(corpus, settings_of, preset)
+    others = Others(*(Run(run) if isinstance(run, str | Path) else run for run in (preset, start, base)))
+    settings_of = sort_settings(corpus, settings)
+    _check(corpus, settings_of, others)
+    identity = _identity(corpus, settings_of, others)
     temporary = None
     if out is None:
         temporary = tempfile.TemporaryDirectory(prefix="attentest-")
@@ -71,7 +74,7 @@ def train(
         if (path / "result.json").exists() and not overwrite:
             listener.note(f"{path} already holds this run, finished; nothing was trained.")
         else:
-            _train_into(path, corpus, settings_of, identity, preset, choose_device(device), overwrite, listener)
+            _train_into(path, corpus, settings_of, identity, others, choose_device(device), overwrite, listener)
     return Run(path, temporary)
 
 
@@ -80,7 +83,7 @@ def _train_into(
     corpus: Corpus,
     settings: Settings,
     identity: dict[str, Any],
-    preset: Run | None,
+    others: Others,
     device: torch.device,
     overwrite: bool,
     listener: Listener,
@@ -93,9 +96,12 @@ def _train_into(
     notes = [*data.notes, *_describe(data, found)]
     for note in notes:
         listener.note(note)
-    if preset is not None:
-        data = _borrow_attention(data, preset, device)
-    model = _build(settings.model, vectors, len(corpus.classes), training).to(device)
+    if others.preset is not None:
+        data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
+    model = _build(settings.model, vectors, len(corpus.classes), training)
+    if others.start is not None:
+        _start_from(model, others.start, data, training.take)
+    model = model.to(device)
     attention_lr = training.lr if training.attention_lr is None else training.attention_lr
     optimizer = PaperOptimizer(model, training.lr, attention_lr, training.weight_decay)
 
@@ -118,6 +124,7 @@ def _train_into(
         optimizer,
         data,
         training,
+        objective=None if others.base is None else _imitate(others.base, data, device, training.strength),
         device=device,
         progress=progress,
         watch=lambda done, total: listener.progress("train", done, total),
@@ -128,16 +135,21 @@ def _train_into(
     listener.progress("test", 1, 1)
 
 
-def _check(corpus: Corpus, model: ModelSettings, preset: Run | None) -> None:
+def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
     if corpus.kind != "single":
         raise InputError(f"{corpus.name} is a {corpus.kind} corpus; the models here read one text with a label each.")
-    if (model.projection == "preset") != (preset is not None):
+    if (settings.model.projection == "preset") != (others.preset is not None):
         raise InputError("The projection 'preset' and a run to take its weights from go together; give both.")
-    if preset is not None and preset.settings["model"]["projection"] == "preset":
-        raise InputError(f"{preset.path} was itself trained on preset weights; take the run they came from.")
+    if (settings.training.objective == "adversary") != (others.base is not None):
+        raise InputError("The objective 'adversary' and the base run that it imitates go together; give both.")
+    if settings.training.take and others.start is None:
+        raise InputError("Parts to take need a run to start from; give `start`.")
+    for run in (others.preset, others.base):
+        if run is not None and run.settings["model"]["projection"] == "preset":
+            raise InputError(f"{run.path} was itself trained on preset weights; take the run they came from.")
 
 
-def _identity(corpus: Corpus, settings: Settings, preset: Run | None) -> dict[str, Any]:
+def _identity(corpus: Corpus, settings: Settings, others: Others) -> dict[str, Any]:
     """What makes a run this run: the same identity in the same folder goes on or is found finished."""
     identity: dict[str, Any] = {
         "format": FORMAT,
@@ -147,29 +159,14 @@ def _identity(corpus: Corpus, settings: Settings, preset: Run | None) -> dict[st
             "classes": list(corpus.classes),
             "rows": corpus.counts(),
         },
-        "text": asdict(settings.text),
-        "model": asdict(settings.model),
-        "training": asdict(settings.training),
-        "preset": preset and {"model": hash_of(preset.path / "model.safetensors")},
+        "text": plain(asdict(settings.text)),
+        "model": plain(asdict(settings.model)),
+        "training": plain(asdict(settings.training)),
+        **{name: run and {"model": hash_of(run.path / "model.safetensors")} for name, run in others._asdict().items()},
     }
     if Path(settings.text.vectors).is_file():
         identity["vectors"] = hash_of(Path(settings.text.vectors))
     return identity
-
-
-def _sort_settings(corpus: Corpus, given: dict[str, Any]) -> Settings:
-    """Each setting to the group that has it; the corpus's recipe stands where nothing was given."""
-    homes = {field.name: (group, field.default) for group, kind in GROUPS.items() for field in fields(kind)}
-    chosen: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
-    chosen["text"].update(corpus.recipe)
-    for name, value in given.items():
-        if name not in homes:
-            raise unknown_name("setting", name, homes)
-        group, default = homes[name]
-        if value is not None or default is not None:
-            expect_type(f"The setting {name}", value, float if default is None else type(default))
-        chosen[group][name] = value
-    return Settings(*(kind(**chosen[group]) for group, kind in GROUPS.items()))
 
 
 def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
@@ -189,17 +186,36 @@ def _build(settings: ModelSettings, vectors: np.ndarray, classes: int, training:
         torch.manual_seed(training.seed)
         model = Classifier(settings, torch.from_numpy(vectors), classes)
     model.embedding.weight.requires_grad_(training.train_vectors)
+    for part in training.freeze:
+        for parameter in getattr(model, part).parameters():
+            parameter.requires_grad_(False)
     return model
 
 
-def _borrow_attention(data: TokenizedCorpus, guide: Run, device: torch.device) -> TokenizedCorpus:
-    """The guide's weights on every text of this corpus, as preset weights."""
-    seen = tokenize_corpus(data.corpus, guide.text_settings, vocabulary=guide.vocabulary)
+def _start_from(model: Classifier, start: Run, data: TokenizedCorpus, parts: tuple[str, ...]) -> None:
+    """The parameters of another run, of these parts or of all."""
+    if start.vocabulary.tokens != data.vocabulary.tokens:
+        raise InputError(f"{start.path} has another vocabulary; start from a run on the same corpus and text settings.")
+    mine, theirs = model.state_dict(), start.model.state_dict()
+    taken = {name: value for name, value in theirs.items() if not parts or name.partition(".")[0] in parts}
+    for name, value in taken.items():
+        if name not in mine or mine[name].shape != value.shape:
+            raise InputError(f"{start.path} has parts of another shape ({name}); start from a run of the same model.")
+    model.load_state_dict(mine | taken)
+
+
+def _imitate(base: Run, data: TokenizedCorpus, device: torch.device, strength: float) -> Adversary:
+    found = _predictions_of(base, data, device)
+    return Adversary(strength, found.probabilities, np.concatenate(found.weights), data.sequences)
+
+
+def _predictions_of(other: Run, data: TokenizedCorpus, device: torch.device) -> Predictions:
+    """What another run says about every text of this corpus."""
+    seen = tokenize_corpus(data.corpus, other.text_settings, vocabulary=other.vocabulary)
     same_rows = np.array_equal(seen.rows, data.rows)
     if not same_rows or not np.array_equal(seen.sequences.offsets, data.sequences.offsets):
         raise InputError(
-            f"{guide.path} cuts this corpus into other tokens or keeps other texts; train both with the same "
+            f"{other.path} cuts this corpus into other tokens or keeps other texts; train both with the same "
             "text settings."
         )
-    weights = predict(guide.model.to(device), seen, np.arange(len(seen.rows)), device).weights
-    return data.with_preset(np.concatenate(weights))
+    return predict(other.model.to(device), seen, np.arange(len(seen.rows)), device)

@@ -8,6 +8,8 @@ on one token whose margin is inside, or two tokens, one on each side of a bound,
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
@@ -15,7 +17,27 @@ from torch import Tensor
 
 from attentest.trials.reading import Reading
 
-_PAIRS_AT_ONCE = 1_000_000
+_PAIRS_AT_ONCE = 65_536  # so many that calls do not count, so few that they stay in cache
+_NONE = -10.0  # instead of a JSD, where there is no vertex
+
+
+@dataclass(frozen=True)
+class Vertices:
+    """Two tokens of each text (the same one twice for a single token), the first one's share, and the JSD."""
+
+    score: Float[Tensor, "batch vertices"]
+    first: Int[Tensor, "batch vertices"]
+    second: Int[Tensor, "batch vertices"]
+    share: Float[Tensor, "batch vertices"]
+
+    def best(self, k: int) -> Vertices:
+        score, which = self.score.topk(min(k, self.score.shape[1]), 1)
+        return Vertices(score, *(values.gather(1, which) for values in (self.first, self.second, self.share)))
+
+    def with_more(self, other: Vertices) -> Vertices:
+        return Vertices(
+            *(torch.cat((mine, more), 1) for mine, more in zip(vars(self).values(), vars(other).values(), strict=True))
+        )
 
 
 def best_vertices(
@@ -23,32 +45,24 @@ def best_vertices(
 ) -> tuple[Float[Tensor, "batch k tokens"], Int[Tensor, "batch"]]:
     """The k vertices of largest JSD a text, best first, and how many there were; too few repeat the best one."""
     assert reading.margins is not None
-    step = max(1, _PAIRS_AT_ONCE // reading.mask.shape[1] ** 2)
-    parts = [
-        _best_of_chunk(reading.margins[s], reading.weights[s], reading.mask[s], reading.probabilities[s, 1], epsilon, k)
-        for s in (slice(i, i + step) for i in range(0, len(reading.batch), step))
-    ]
-    return torch.cat([p[0] for p in parts]), torch.cat([p[1] for p in parts])
-
-
-def _best_of_chunk(
-    margins: Tensor, weights: Tensor, mask: Tensor, probability: Tensor, epsilon: float, k: int
-) -> tuple[Tensor, Tensor]:
-    tokens = margins.shape[1]
-    low, high = _bounds(probability, epsilon)
-    alone = _jsd_of_one(weights)
-    inside = mask & (margins >= low.unsqueeze(1)) & (margins <= high.unsqueeze(1))
-    scores = [torch.where(inside, alone, -1.0)]
-    shares = []
+    tokens = reading.mask.shape[1]
+    k = min(k, tokens + tokens**2 // 2)  # there are no more
+    low, high = _bounds(reading.probabilities[:, 1], epsilon)
+    # in order of margin the tokens under a bound come first, and padding last
+    margins, order = reading.margins.masked_fill(~reading.mask, torch.inf).sort(1)
+    weights = reading.weights.gather(1, order)
+    found = _single(margins, weights, low, high).best(k)
     for bound in (low, high):
-        share, score = _mixtures(margins, weights, mask, bound)
-        scores.append(score.flatten(1))
-        shares.append(share.flatten(1))
-    every = torch.cat(scores, 1)
-    best, which = every.topk(min(k, every.shape[1]), 1)
-    count = (best >= 0).sum(1)
-    which = torch.where(best >= 0, which, which[:, :1])
-    return _weights_of(which, torch.cat(shares, 1), tokens), count
+        found = found.with_more(_pairs(margins, weights, reading.lengths, bound, k)).best(k)
+    count = (found.score >= 0).sum(1)
+    there = found.score >= 0
+    first, second, share = (
+        torch.where(there, values, values[:, :1]) for values in (found.first, found.second, found.share)
+    )
+    spread = torch.zeros(*first.shape, margins.shape[1], dtype=weights.dtype, device=weights.device)
+    spread.scatter_add_(2, order.gather(1, first).unsqueeze(2), share.unsqueeze(2))
+    spread.scatter_add_(2, order.gather(1, second).unsqueeze(2), (1 - share).unsqueeze(2))
+    return spread, count
 
 
 def _bounds(probability: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
@@ -56,35 +70,62 @@ def _bounds(probability: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
     return (probability - epsilon).clamp(0, 1).logit(), (probability + epsilon).clamp(0, 1).logit()
 
 
-def _gain(share: Tensor, weight: Tensor) -> Tensor:
-    """What a token with the model's weight and an adversary's share adds to the JSD, beyond ½ ln 2 · (−weight)."""
-    both = (share + weight) / 2
-    return (share.xlogy(share) + weight.xlogy(weight)) / 2 - both.xlogy(both) - math.log(2) / 2 * weight
+def _single(margins: Tensor, weights: Tensor, low: Tensor, high: Tensor) -> Vertices:
+    """All weight on one token: JSD = ln 2 + ½ Σ (p log p + q log q − (p + q) log(p + q))."""
+    inside = (margins >= low.unsqueeze(1)) & (margins <= high.unsqueeze(1)) & margins.isfinite()
+    score = math.log(2) + (_xlogx(weights) - _xlogx(1 + weights)) / 2
+    place = torch.arange(margins.shape[1], device=margins.device).expand_as(margins)
+    return Vertices(score.masked_fill(~inside, _NONE), place, place, torch.ones_like(score))
 
 
-def _jsd_of_one(weights: Tensor) -> Tensor:
-    """JSD of all weight on one token: tokens without a share add ½ ln 2 of their weight."""
-    return math.log(2) / 2 + _gain(torch.ones_like(weights), weights)
+def _pairs(margins: Tensor, weights: Tensor, lengths: Tensor, bound: Tensor, k: int) -> Vertices:
+    """The best mixtures of a token under and one over the bound, k a text."""
+    under = (margins < bound.unsqueeze(1)).sum(1).minimum(lengths)
+    over = lengths - (margins <= bound.unsqueeze(1)).sum(1).minimum(lengths)
+    texts = len(margins)
+    nothing = weights.new_full((texts, k), _NONE)
+    place = torch.zeros_like(nothing, dtype=torch.long)
+    found = Vertices(nothing, place, place.clone(), torch.full_like(nothing, 0.5))
+    own = _xlogx(weights) / 2
+    for some, most_under, most_over in _blocks(under, over):
+        from_start, from_end = (torch.arange(most, device=some.device) for most in (most_under, most_over))
+        is_under, is_over = from_start < under[some].unsqueeze(1), from_end < over[some].unsqueeze(1)
+        j = (lengths[some].unsqueeze(1) - 1 - from_end).clamp(min=0)
+        level = bound[some].unsqueeze(1)
+        low = margins[some, :most_under].where(is_under, level - 1).unsqueeze(2)
+        high = margins[some].gather(1, j).where(is_over, level + 1).unsqueeze(1)
+        share = (high - level.unsqueeze(2)) / (high - low)
+        rest = 1 - share
+        score = _xlogx(share).add_(_xlogx(rest))
+        score -= _xlogx(share + weights[some, :most_under].unsqueeze(2))
+        score -= _xlogx(rest + weights[some].gather(1, j).unsqueeze(1))
+        score.div_(2).add_(own[some, :most_under].where(is_under, _NONE).unsqueeze(2))
+        score.add_((math.log(2) + own[some].gather(1, j)).where(is_over, _NONE).unsqueeze(1))
+        best, which = score.flatten(1).topk(min(k, most_under * most_over), 1)
+        count = best.shape[1]
+        found.score[some, :count] = best
+        found.first[some, :count] = which // most_over
+        found.second[some, :count] = j.gather(1, which % most_over)
+        found.share[some, :count] = share.flatten(1).gather(1, which)
+    return found
 
 
-def _mixtures(margins: Tensor, weights: Tensor, mask: Tensor, bound: Tensor) -> tuple[Tensor, Tensor]:
-    """For tokens i under and j over the bound: i's share in the mixture that meets it, and its JSD (−1: no pair)."""
-    under = mask & (margins < bound.unsqueeze(1))
-    over = mask & (margins > bound.unsqueeze(1))
-    possible = under.unsqueeze(2) & over.unsqueeze(1) & bound.isfinite()[:, None, None]
-    gap = (margins.unsqueeze(1) - margins.unsqueeze(2)).masked_fill(~possible, 1.0)
-    share = ((margins - bound.unsqueeze(1)).unsqueeze(1) / gap).masked_fill(~possible, 0.5)
-    score = math.log(2) / 2 + _gain(share, weights.unsqueeze(2)) + _gain(1 - share, weights.unsqueeze(1))
-    return share, score.masked_fill(~possible, -1.0)
+def _blocks(under: Tensor, over: Tensor) -> Iterator[tuple[Int[Tensor, "some"], int, int]]:
+    """Texts with about as many tokens under the bound, in blocks of so many pairs as are worked out at once."""
+    order = under.argsort()
+    order = order[(under[order] > 0) & (over[order] > 0)]
+    under_list, over_list = under[order].tolist(), over[order].tolist()
+    start = 0
+    while start < len(order):
+        most_under, most_over, end = under_list[start], over_list[start], start + 1
+        while end < len(order):
+            wider, higher = max(most_under, under_list[end]), max(most_over, over_list[end])
+            if wider * higher * (end + 1 - start) > _PAIRS_AT_ONCE:
+                break
+            most_under, most_over, end = wider, higher, end + 1
+        yield order[start:end], most_under, most_over
+        start = end
 
 
-def _weights_of(which: Tensor, shares: Tensor, tokens: int) -> Tensor:
-    """Vertices as weights: the first `tokens` are single tokens, then (i, j) pairs for the low and the high bound."""
-    pair = (which - tokens).clamp(min=0)
-    single = which < tokens
-    first = torch.where(single, which, pair % tokens**2 // tokens)
-    second = torch.where(single, which, pair % tokens)
-    share = torch.where(single, 1.0, shares.gather(1, pair))
-    found = torch.zeros(*which.shape, tokens, dtype=shares.dtype, device=which.device)
-    found.scatter_add_(2, first.unsqueeze(2), share.unsqueeze(2))
-    return found.scatter_add_(2, second.unsqueeze(2), (1 - share).unsqueeze(2))
+def _xlogx(x: Tensor) -> Tensor:
+    return x.clamp(min=torch.finfo(x.dtype).tiny).log_().mul_(x)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.chance import keyed_uniform
@@ -25,8 +26,8 @@ _WEIGHTS_AT_ONCE = 2_000_000
 class Permutation(SimpleTrial):
     """The median over `permutations` of TVD(ŷ, ŷ with α permuted), text by text.
 
-    The permutations of a length are drawn once; each text first shuffles its weights by a permutation of its own, so
-    every text still gets uniformly random ones, and no two texts share them.
+    The permutations of a length are drawn once; each text first turns its weights round by a number of its own, so
+    that every text gets uniformly random ones, and few texts the same.
     """
 
     name: ClassVar[str] = "permutation"
@@ -43,18 +44,18 @@ class Permutation(SimpleTrial):
     def examine(self, reading: Reading) -> Columns:
         changes = np.zeros(len(reading.batch))
         lengths = reading.lengths.cpu().numpy()
+        turns = (keyed_uniform(self.seed, "permutation", reading.rows, 1)[:, 0] * lengths).astype(int)
         for length in np.unique(lengths):
-            places = torch.from_numpy(np.flatnonzero(lengths == length)).to(reading.weights.device)
-            changes[lengths == length] = self._median_change(reading, places, int(length)).cpu().numpy()
+            alike = np.flatnonzero(lengths == length)
+            places = torch.from_numpy(alike).to(reading.weights.device)
+            changes[alike] = self._median_change(reading, places, turns[alike], int(length)).cpu().numpy()
         return {"median_tvd": changes}
 
-    def _median_change(self, reading: Reading, places: Tensor, length: int) -> Tensor:
+    def _median_change(self, reading: Reading, places: Tensor, turns: np.ndarray, length: int) -> Tensor:
         """Texts of one length: (texts, permutations) at once, in chunks of permutations."""
-        own = keyed_uniform(self.seed, "permutation", reading.rows[places.cpu().numpy()], length).argsort(1)
+        own = (np.arange(length) + turns[:, None]) % length
         shuffled = reading.weights[places, :length].gather(1, torch.from_numpy(own).to(places.device))
-        generator = np.random.default_rng([self.seed, length])
-        drawn = generator.permuted(np.tile(np.arange(length), (self.permutations, 1)), axis=1)
-        orders = torch.from_numpy(drawn).to(places.device)
+        orders = torch.from_numpy(_orders(self.seed, self.permutations, length)).to(places.device)
         step = max(1, _WEIGHTS_AT_ONCE // (length * len(places)))
         changes = [
             reading.moved(shuffled.index_select(1, chunk.flatten()).view(len(places), -1, length), places)
@@ -74,6 +75,18 @@ class Permutation(SimpleTrial):
             {"mean of median TVD": overall} | groups,
             violins_by_bin(table, "median_tvd", "median TVD over permutations"),
         )
+
+
+def _orders(seed: int, permutations: int, length: int) -> Int[np.ndarray, "permutations length"]:
+    """Uniformly random orders: what a random order of more places makes of the first `length` of them."""
+    more = _drawn(seed, permutations, -(-length // 16) * 16)
+    return more[more < length].reshape(permutations, length)
+
+
+@lru_cache(maxsize=4)
+def _drawn(seed: int, permutations: int, places: int) -> Int[np.ndarray, "permutations places"]:
+    generator = np.random.default_rng([seed, places])
+    return generator.permuted(np.tile(np.arange(places, dtype=np.int32), (permutations, 1)), axis=1)
 
 
 def _median(values: Float[Tensor, "texts permutations"]) -> Float[Tensor, "texts"]:
