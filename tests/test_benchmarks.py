@@ -33,7 +33,7 @@ def test_table_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert json.loads((tmp_path / "latest.json").read_text()) == [
         {"name": "name", "work": "work", "ours": 1.0, "twin": 3.0, "ratio": 3.0, "target": 2.0}
     ]
-    assert "ratio   3.00" in capsys.readouterr().out
+    assert "ratio    3.00" in capsys.readouterr().out
 
 
 def test_unknown_benchmark(capsys: pytest.CaptureFixture) -> None:
