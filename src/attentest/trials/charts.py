@@ -41,6 +41,7 @@ def violins_by_bin(table: pa.Table, value: str, title: str, largest: float = 1.0
             },
             "color": {"field": "predicted", "type": "nominal", "title": "predicted"},
         },
+        resolve={"scale": {"y": "independent"}},  # a violin is as high as its own peak
         height=60,
         width=360,
     )
@@ -52,7 +53,11 @@ def histogram(table: pa.Table, value: str, title: str, largest: float) -> Chart:
         _rows(table, "predicted", value),
         mark={"type": "bar", "opacity": 0.6, "tooltip": True},
         encoding={
-            "x": _axis(value, title) | {"bin": {"extent": [0, largest], "step": largest / 28}},
+            "x": _axis(value, title)
+            | {
+                "bin": {"extent": [0, largest], "step": largest / 28},
+                "axis": {"values": [round(largest * i / 7, 2) for i in range(8)]},
+            },
             "y": {"aggregate": "count", "type": "quantitative", "title": "texts", "stack": None},
             "color": {"field": "predicted", "type": "nominal", "title": "predicted"},
         },
@@ -82,7 +87,13 @@ def boxes(rows: Sequence[Mapping[str, Any]], group: str, value: str, title: str,
         list(rows),
         mark={"type": "boxplot", "extent": "min-max", "size": 18},
         encoding={
-            "y": {"field": group, "type": "nominal", "title": None, "sort": list(order)},
+            "y": {
+                "field": group,
+                "type": "nominal",
+                "title": None,
+                "sort": list(order),
+                "axis": {"labelLimit": 400},
+            },
             "x": _axis(value, title),
             "color": {"field": group, "type": "nominal", "legend": None, "sort": list(order)},
         },
@@ -108,7 +119,13 @@ def two_by_two(rows: Sequence[Mapping[str, Any]], x: str, y: str, x_title: str, 
         "encoding": encoding,
         "layer": [
             {"mark": {"type": "rect", "tooltip": True}, "encoding": {"color": colour}},
-            {"mark": {"type": "text", "fontSize": 16}, "encoding": {"text": share | {"format": ".1%"}}},
+            {
+                "mark": {"type": "text", "fontSize": 16},
+                "encoding": {
+                    "text": share | {"format": ".1%"},
+                    "color": {"condition": {"test": "datum.share > 0.5", "value": "white"}, "value": "black"},
+                },
+            },
         ],
     }
 
