@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from attentest.errors import InputError
-from attentest.importance import lstm_erasure
+from attentest.importance import lstm_erasure, lstm_replay, lstm_sums
 from attentest.importance.erasure import leave_one_out, removed_probabilities
 from attentest.models import ALIGNMENTS, ENCODERS, Classifier, Encoded, ModelSettings
 from attentest.models.alignments import Additive
@@ -140,14 +140,15 @@ def test_an_alignment_of_ones_own_is_called_as_it_is() -> None:
 
 def count_steps(model: Any, batch: Batch, tolerance: float, monkeypatch: pytest.MonkeyPatch) -> tuple[int, Tensor]:
     """LSTM steps of single states, and the result."""
-    steps, advance = [], lstm_erasure._advance
+    steps, advance = [], lstm_replay.advance
 
     def counted(gates: Tensor, *states: Tensor) -> None:
         steps.append(len(gates))
         advance(gates, *states)
 
     with monkeypatch.context() as patch:
-        patch.setattr(lstm_erasure, "_advance", counted)
+        for module in (lstm_replay, lstm_erasure, lstm_sums):
+            patch.setattr(module, "advance", counted)
         found = removed_probabilities(model, batch, tolerance=tolerance)
     return sum(steps), found
 
@@ -281,5 +282,5 @@ def test_additive_is_what_its_split_says() -> None:
     model = made_model()
     assert isinstance(model.alignment, Additive)
     hidden = torch.randn(5, 2 * HIDDEN, dtype=torch.float64)
-    weight, bias, finish = lstm_erasure._first_layer(model)
+    weight, bias, finish = lstm_replay._first_layer(model)
     assert (finish(hidden @ weight.T + bias) - model.alignment(hidden)).abs().max() <= 1e-12

@@ -16,7 +16,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.errors import InputError
-from attentest.importance.gradients import EmbeddingModel, constant, differentiable, normalised
+from attentest.importance.differentiation import constant, differentiable
+from attentest.importance.gradients import EmbeddingModel, normalised
 from attentest.text.batches import Batch
 from attentest.text.vocabulary import UNKNOWN
 

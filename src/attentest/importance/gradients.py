@@ -6,22 +6,20 @@ A model stays in the mode it is in, so call `eval()` before; its parameters coll
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from attentest.importance.differentiation import constant, differentiable, leaf
 from attentest.importance.lstm_gradients import back_through_bilstm, plain_bilstm
 from attentest.models.protocol import AttentionModel, Encoded, Weights
 from attentest.text.batches import Batch
 
 Scores = Float[Tensor, "batch tokens"]
 Mask = Bool[Tensor, "batch tokens"]
-MaybeTensor = TypeVar("MaybeTensor", Tensor, Tensor | None)
 
 
 class EmbeddingModel(AttentionModel, Protocol):
@@ -139,23 +137,6 @@ def probability_slope(logits: Float[Tensor, "batch classes"]) -> Float[Tensor, "
     f = probability.gather(-1, predicted)
     others = probability.scatter(-1, predicted, 0)
     return f * (-others).scatter(-1, predicted, others.sum(-1, keepdim=True))
-
-
-@contextmanager
-def differentiable() -> Iterator[None]:
-    """Gradients on, whatever the caller is in, and cuDNN off: its RNNs refuse a backward pass in eval mode."""
-    with torch.inference_mode(False), torch.enable_grad(), torch.backends.cudnn.flags(enabled=False):
-        yield
-
-
-def leaf(values: Tensor) -> Tensor:
-    """The same values, to differentiate by."""
-    return constant(values).detach().requires_grad_()
-
-
-def constant(values: MaybeTensor) -> MaybeTensor:
-    """A tensor that autograd can keep: one made in inference mode has to be copied."""
-    return values.clone() if values is not None and values.is_inference() else values
 
 
 def _decoded(model: AttentionModel, encoded: Encoded, through_attention: bool) -> Float[Tensor, "batch classes"]:

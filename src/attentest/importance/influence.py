@@ -8,9 +8,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentest.importance.gradients import EmbeddingModel, constant, differentiable, leaf
+from attentest.importance.differentiation import constant, differentiable, leaf
+from attentest.importance.gradients import EmbeddingModel
 from attentest.importance.lstm_gradients import gate_slopes, plain_bilstm
 from attentest.models.encoders import BiLSTM, take, turned_places
+from attentest.parallel import over_cores
 from attentest.text.batches import Batch
 
 Influence = Float[Tensor, "batch tokens tokens"]
@@ -29,11 +31,14 @@ def influence(model: EmbeddingModel, batch: Batch) -> Influence:
     with torch.no_grad():
         embedded = model.embed(batch.ids)
         found = embedded.new_zeros((*batch.mask.shape, batch.mask.shape[1]))
-        for places in _groups(batch.mask.sum(1)):
+
+        def walk(places: Int[Tensor, group]) -> None:
             longest = int(batch.mask[places[0]].sum())
             found[places, :longest, :longest] = _through_bilstm(
                 encoder, embedded[places, :longest], batch.mask[places, :longest]
             )
+
+        over_cores(walk, _groups(batch.mask.sum(1)))
     return found
 
 

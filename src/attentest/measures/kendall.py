@@ -6,12 +6,13 @@ import math
 from functools import cache
 
 import numpy as np
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from attentest.parallel import over_cores
+
 _EXACT_UP_TO = 33  # without ties, p-values of shorter vectors come from the exact distribution, as in scipy
-_PAIRS_AT_ONCE = 4_000_000
+_PAIRS_AT_ONCE = 262_144
 
 
 def kendall_tau(
@@ -21,7 +22,8 @@ def kendall_tau(
 
     NaN where it is not defined: fewer than two tokens, or a row whose values are all the same.
     """
-    counts = [_count(x[s], y[s], mask[s]) for s in _chunks(*x.shape)]
+    given = x.detach().cpu().numpy(), y.detach().cpu().numpy(), mask.cpu().numpy()
+    counts = over_cores(lambda some: _count(*(values[some] for values in given)), _chunks(*x.shape))
     size, concordant, ties_x, ties_y, ties_both, moments = (np.concatenate(c) for c in zip(*counts, strict=True))
     total = size * (size - 1) // 2
     discordant = total - ties_x - ties_y + ties_both - concordant
@@ -45,32 +47,61 @@ def _chunks(rows: int, tokens: int) -> list[slice]:
     return [slice(i, i + step) for i in range(0, max(rows, 1), step)]
 
 
-def _count(x: Tensor, y: Tensor, mask: Tensor) -> tuple[np.ndarray, ...]:
+def _count(x: np.ndarray, y: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, ...]:
     """Sizes, concordant pairs, pairs tied in x, in y and in both, and the sums over ties that the variance needs."""
-    # a pair is concordant when i is above j in both; padding is NaN, which is above and equal to nothing
-    x, y = x.masked_fill(~mask, torch.nan), y.masked_fill(~mask, torch.nan)
-    above_x, above_y = (x.unsqueeze(2) > x.unsqueeze(1)).float(), (y.unsqueeze(2) > y.unsqueeze(1)).float()
-    concordant = (above_x.flatten(1).unsqueeze(1) @ above_y.flatten(1).unsqueeze(2)).flatten().round().long()
-    size = mask.sum(1)
-    ties = torch.zeros(len(x), 3, dtype=torch.long)
-    moments = torch.zeros(len(x), 4, dtype=torch.long)
-    tied = _has_ties(x) | _has_ties(y)
+    ranks_x, ranks_y = _ranks(x, mask), _ranks(y, mask)
+    groups_x, groups_y = _group_sizes(ranks_x, mask), _group_sizes(ranks_y, mask)
+    both = ranks_x.astype(np.int64) * x.shape[1] + ranks_y
+    tied = (groups_x > 1).any(1) & (groups_y > 1).any(1)
+    ties_both = np.zeros(len(x), np.int64)
     if tied.any():
-        ties[tied], moments[tied] = _count_ties(x[tied], y[tied], mask[tied])
-    return tuple(t.cpu().numpy() for t in (size, concordant, *ties.T, moments))
+        ties_both[tied] = _pairs(_group_sizes(_ranks(both[tied], mask[tied]), mask[tied]))
+    moments = [(g * (g - 1) * factor).sum(1) for g in (groups_x, groups_y) for factor in (g - 2, 2 * g + 5)]
+    return (
+        mask.sum(1),
+        _concordant(ranks_x, ranks_y, mask),
+        _pairs(groups_x),
+        _pairs(groups_y),
+        ties_both,
+        np.stack(moments, 1),
+    )
 
 
-def _has_ties(x: Tensor) -> Bool[Tensor, "batch"]:
-    ordered = x.sort(1).values
-    return (ordered[:, 1:] == ordered[:, :-1]).any(1)
+def _concordant(x: Int[np.ndarray, "batch tokens"], y: Int[np.ndarray, "batch tokens"], mask: np.ndarray) -> np.ndarray:
+    """Pairs with i below j in both. Small integers and truth values fill a vector register many times over."""
+    small = np.int16 if x.shape[1] < 2**15 - 1 else np.int32
+    # padding is below everything in x and above everything in y, so that it is in no pair
+    x, y = np.where(mask, x, -1).astype(small), np.where(mask, y, x.shape[1]).astype(small)
+    width = -(-x.shape[1] // 8) * 8  # eight truth values are one number to count bits in
+    below = np.zeros((len(x), x.shape[1], width), bool)
+    np.less(x[:, :, None], x[:, None, :], out=below[:, :, : x.shape[1]])
+    below[:, :, : x.shape[1]] &= y[:, :, None] < y[:, None, :]
+    counts: np.ndarray = np.bitwise_count(below.reshape(len(x), -1).view(np.uint64)).sum(1, dtype=np.int64)
+    return counts
 
 
-def _count_ties(x: Tensor, y: Tensor, mask: Tensor) -> tuple[Int[Tensor, "batch 3"], Int[Tensor, "batch 4"]]:
-    equal_x, equal_y = x.unsqueeze(2) == x.unsqueeze(1), y.unsqueeze(2) == y.unsqueeze(1)
-    groups = [equal.sum(2) for equal in (equal_x, equal_y, equal_x & equal_y)]  # tokens with a token's value
-    pairs = torch.stack([torch.where(mask, g - 1, 0).sum(1) // 2 for g in groups], 1)
-    sums = [torch.where(mask, (g - 1) * factor, 0).sum(1) for g in groups[:2] for factor in (g - 2, 2 * g + 5)]
-    return pairs, torch.stack(sums, 1)
+def _ranks(values: np.ndarray, mask: np.ndarray) -> Int[np.ndarray, "batch tokens"]:
+    """0, 1, 2, … from the smallest value up, equal ones alike; padding comes last."""
+    padded = np.where(mask, values, np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).max)
+    order = padded.argsort(1)
+    ordered = np.take_along_axis(padded, order, 1)
+    rank = np.zeros(order.shape, np.int64)
+    np.cumsum(ordered[:, 1:] != ordered[:, :-1], axis=1, out=rank[:, 1:])
+    found = np.empty_like(rank)
+    np.put_along_axis(found, order, rank, 1)
+    return found
+
+
+def _group_sizes(ranks: np.ndarray, mask: np.ndarray) -> Int[np.ndarray, "batch tokens"]:
+    """How many tokens have each rank."""
+    rows, tokens = ranks.shape
+    places = (ranks + tokens * np.arange(rows)[:, None])[mask]
+    return np.bincount(places, minlength=rows * tokens).reshape(rows, tokens)
+
+
+def _pairs(groups: np.ndarray) -> np.ndarray:
+    found: np.ndarray = (groups * (groups - 1)).sum(1) // 2
+    return found
 
 
 def _normal_p(

@@ -1,0 +1,114 @@
+"""Run steps in processes of this machine, each with its share of the cores."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from attentest.engine.perform import perform
+from attentest.engine.plan import Step
+from attentest.engine.run import Event
+from attentest.engine.store import Store
+from attentest.errors import InputError
+from attentest.training.listener import Listener
+
+
+class LocalPool:
+    """Workers that live as long as the plan; one that dies is replaced."""
+
+    def __init__(self, store: Store, workers: int | None = None) -> None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self.slots = workers or cores
+        if self.slots < 1:
+            raise InputError(f"workers is {workers}; it must be at least 1.")
+        self._threads = max(1, cores // self.slots)
+        self._store = store
+        self._context = multiprocessing.get_context("spawn")  # a forked torch may hang
+        self._idle: list[_Worker] = []
+        self._busy: dict[str, _Worker] = {}
+
+    def start(self, step: Step) -> None:
+        worker = self._idle.pop() if self._idle else self._hire()
+        worker.pipe.send(step)
+        self._busy[step.key] = worker
+
+    def wait(self) -> Sequence[Event]:
+        events = []
+        by_pipe = {worker.pipe: (key, worker) for key, worker in self._busy.items()}
+        for pipe in wait(list(by_pipe), timeout=1.0):
+            key, worker = by_pipe[pipe]  # type: ignore[index]
+            try:
+                event: Event = worker.pipe.recv()
+            except (EOFError, OSError):
+                event = Event(key, "lost")
+                worker.process.join()
+            if event.kind != "progress":
+                del self._busy[key]
+                if event.kind != "lost":
+                    self._idle.append(worker)
+            events.append(event)
+        return events
+
+    def stop(self) -> None:
+        for worker in (*self._idle, *self._busy.values()):
+            worker.process.terminate()
+        for worker in (*self._idle, *self._busy.values()):
+            worker.process.join()
+        self._idle, self._busy = [], {}
+
+    def _hire(self) -> _Worker:
+        ours, theirs = self._context.Pipe()
+        process = self._context.Process(target=_serve, args=(theirs, self._store.place, self._threads), daemon=True)
+        process.start()
+        theirs.close()
+        return _Worker(process, ours)
+
+
+@dataclass
+class _Worker:
+    process: Any
+    pipe: Connection
+
+
+def _serve(pipe: Connection, place: str, threads: int) -> None:
+    """A worker's life: a step in, its fate out."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    import torch
+
+    torch.set_num_threads(threads)
+    store = Store(place)
+    while True:
+        try:
+            step: Step = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(attempt(step, store, _Report(step.key, pipe)))
+
+
+def attempt(step: Step, store: Store, listener: Listener | None = None) -> Event:
+    try:
+        perform(step, store, listener)
+    except InputError as error:
+        return Event(step.key, "failed", str(error))
+    except Exception:
+        return Event(step.key, "failed", traceback.format_exc(limit=-4).strip())
+    return Event(step.key, "done")
+
+
+class _Report(Listener):
+    """Sends progress up the pipe, at most every hundredth of a stage."""
+
+    def __init__(self, key: str, pipe: Connection) -> None:
+        self.key, self.pipe, self.last = key, pipe, ("", -1)
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        now = (stage, 100 * done // max(total, 1))
+        if now != self.last:
+            self.last = now
+            self.pipe.send(Event(self.key, "progress", stage, done / max(total, 1)))

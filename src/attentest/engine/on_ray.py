@@ -1,0 +1,66 @@
+"""Run steps on a Ray cluster; results go through the same store, which every node must reach."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from attentest.engine.plan import Step
+from attentest.engine.run import Event
+from attentest.engine.store import Store
+from attentest.errors import InputError
+
+
+class RayPool:
+    """A task a step, with a core (or a GPU) each; Ray starts a task again whose worker died."""
+
+    def __init__(self, store: Store, address: str | None = None, *, cpus: float = 1, gpus: float = 0) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise InputError(
+                "The engine ray needs Ray, which is not installed: pip install 'attentest[ray]'"
+            ) from error
+        self._ray, self._store = ray, store
+        self._mine = not ray.is_initialized()
+        if self._mine:
+            try:
+                ray.init(address=address, log_to_driver=False, configure_logging=False)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise InputError(f"Ray at '{address}' cannot be reached: {str(error).splitlines()[0]}") from error
+        self.slots = max(1, int(ray.cluster_resources().get("CPU", 1) // cpus))
+        self._task = ray.remote(_attempt).options(num_cpus=cpus, num_gpus=gpus, max_retries=3)
+        self._running: dict[Any, Step] = {}
+
+    def start(self, step: Step) -> None:
+        self._running[self._task.remote(step, self._store.place)] = step
+
+    def wait(self) -> Sequence[Event]:
+        ready, _ = self._ray.wait(list(self._running), num_returns=1, timeout=1.0)
+        return [self._fate(reference) for reference in ready]
+
+    def stop(self) -> None:
+        for reference in self._running:
+            self._ray.cancel(reference, force=True)
+        self._running = {}
+        if self._mine:
+            self._ray.shutdown()
+
+    def _fate(self, reference: Any) -> Event:
+        step = self._running.pop(reference)
+        try:
+            event: Event = self._ray.get(reference)
+        except self._ray.exceptions.WorkerCrashedError:
+            return Event(step.key, "lost")
+        except self._ray.exceptions.RayError as error:
+            return Event(step.key, "failed", str(error).splitlines()[0])
+        return event
+
+
+def _attempt(step: Step, place: str) -> Event:
+    import torch
+
+    from attentest.engine.local import attempt
+
+    torch.set_num_threads(1)
+    return attempt(step, Store(place))

@@ -1,0 +1,140 @@
+"""Run a plan: start what is ready, hear what became of it, and say so; what is in the store is not done again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from attentest.engine.plan import Plan, Step
+from attentest.engine.store import DamagedError, Store
+
+RETRIES = 3  # of a step whose worker died
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a runner hears of a step: progress, done, failed (its error) or lost (its worker died)."""
+
+    key: str
+    kind: str
+    text: str = ""
+    share: float = 0.0
+
+
+class Runner(Protocol):
+    slots: int
+
+    def start(self, step: Step) -> None: ...
+
+    def wait(self) -> Sequence[Event]:
+        """What happened; returns within a second or so."""
+
+    def stop(self) -> None: ...
+
+
+class Watcher:
+    """Hears how a plan goes; the CLI's shows it, and the study folder's writes it down."""
+
+    def begins(self, steps: Sequence[Step], reused: int) -> None: ...
+
+    def note(self, sentence: str) -> None: ...
+
+    def started(self, step: Step) -> None: ...
+
+    def progress(self, step: Step, text: str, share: float) -> None: ...
+
+    def finished(self, step: Step, seconds: float) -> None: ...
+
+    def failed(self, step: Step, error: str) -> None: ...
+
+
+@dataclass
+class Outcome:
+    done: int = 0  # steps that were run
+    reused: int = 0  # steps that were in the store
+    failed: dict[str, str] = field(default_factory=dict)  # name -> error
+    skipped: list[str] = field(default_factory=list)  # names of steps that stood on failed ones
+
+
+def run_plan(
+    plan: Plan, store: Store, runner: Runner, watchers: Sequence[Watcher] = (), targets: Sequence[Step] | None = None
+) -> Outcome:
+    """Do what is missing of the targets (or of all steps); a failed step stops only those that stand on it."""
+    wanted = [step.key for step in (plan if targets is None else targets)]
+    done = {step.key for step in plan if store.has(step.key)}
+    for key in _damaged(plan, store, wanted, done, watchers):
+        done.discard(key)
+    steps = plan.needed(wanted, done)
+    outcome = Outcome(reused=len(plan) - len(steps))
+    for watcher in watchers:
+        watcher.begins(steps, outcome.reused)
+    waiting = {step.key: step for step in steps}
+    running: dict[str, tuple[Step, float]] = {}
+    lost: dict[str, int] = {}
+    try:
+        while waiting or running:
+            _drop_hopeless(waiting, running, done, outcome)
+            for step in [s for s in waiting.values() if all(key in done for key in s.inputs.values())]:
+                if len(running) >= runner.slots:
+                    break
+                del waiting[step.key]
+                running[step.key] = (step, time.monotonic())
+                runner.start(step)
+                for watcher in watchers:
+                    watcher.started(step)
+            for event in runner.wait() if running else ():
+                step, began = running[event.key]
+                if event.kind == "progress":
+                    for watcher in watchers:
+                        watcher.progress(step, event.text, event.share)
+                    continue
+                del running[event.key]
+                lost[event.key] = lost.get(event.key, 0) + (event.kind == "lost")
+                if event.kind == "done":
+                    done.add(event.key)
+                    outcome.done += 1
+                    for watcher in watchers:
+                        watcher.finished(step, time.monotonic() - began)
+                elif event.kind == "lost" and lost[event.key] <= RETRIES:
+                    waiting[event.key] = step
+                    for watcher in watchers:
+                        watcher.note(f"The worker of '{step.name}' died; it is started again.")
+                else:
+                    error = event.text or f"its worker died {lost[event.key]} times"
+                    outcome.failed[step.name] = error
+                    for watcher in watchers:
+                        watcher.failed(step, error)
+    finally:
+        runner.stop()
+    return outcome
+
+
+def _damaged(
+    plan: Plan, store: Store, wanted: Sequence[str], done: set[str], watchers: Sequence[Watcher]
+) -> Sequence[str]:
+    """Entries that will be read and are not what was written: taken away, and said."""
+    read = {key for step in plan.needed(list(wanted), done) for key in step.inputs.values()} | set(wanted)
+    found = []
+    for key in read & done:
+        try:
+            store.fetch(key)
+        except DamagedError as error:
+            store.discard(key)
+            found.append(key)
+            for watcher in watchers:
+                watcher.note(f"'{plan.steps[key].name}' was damaged in the store and is done again: {error}.")
+    return found
+
+
+def _drop_hopeless(waiting: dict[str, Step], running: Mapping[str, object], done: set[str], outcome: Outcome) -> None:
+    """Steps whose inputs will never be there."""
+    while True:
+        possible = done | set(waiting) | set(running)
+        hopeless = [s for s in waiting.values() if not all(key in possible for key in s.inputs.values())]
+        if not hopeless:
+            return
+        for step in hopeless:
+            del waiting[step.key]
+            outcome.skipped.append(step.name)

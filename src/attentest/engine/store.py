@@ -1,0 +1,180 @@
+"""Results of steps, by key: whole or not there, checked by their checksums, in a folder or behind any fsspec URL."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attentest import __version__
+from attentest.errors import InputError
+from attentest.training.folder import hash_of, write_json
+
+MANIFEST = "entry.json"
+
+
+class DamagedError(Exception):
+    """An entry whose files are not what was written."""
+
+
+class Store:
+    """A local folder; with a URL of another kind, a local copy of what was fetched from or sent to it.
+
+    `entries/KEY` is moved there when it is whole. `work/KEY` is where it is made, and stays after a kill, so that a
+    training goes on. Locks keep two processes on a machine from doing one step twice.
+    """
+
+    def __init__(self, place: str | Path | None = None) -> None:
+        place = str(place or os.environ.get("ATTENTEST_STORE") or Path.home() / ".cache" / "attentest" / "store")
+        self.place = place
+        self._remote = None
+        if "://" in place and not place.startswith("file://"):
+            self._remote = _Remote(place)
+            copies = Path.home() / ".cache" / "attentest" / "copies"
+            self.root = copies / hashlib.sha256(place.encode()).hexdigest()[:16]
+        else:
+            self.root = Path(place.removeprefix("file://"))
+        for folder in ("entries", "work", "locks", "studies"):
+            with _writing(self.root):
+                (self.root / folder).mkdir(parents=True, exist_ok=True)
+
+    def path(self, key: str) -> Path:
+        return self.root / "entries" / key
+
+    def has(self, key: str) -> bool:
+        """Whether the entry is there, without reading its files."""
+        return (self.path(key) / MANIFEST).is_file() or (self._remote is not None and self._remote.has(key))
+
+    def manifest(self, key: str) -> dict[str, Any]:
+        self._bring(key)
+        try:
+            found: dict[str, Any] = json.loads((self.path(key) / MANIFEST).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise DamagedError(f"{self.path(key) / MANIFEST} cannot be read") from error
+        return found
+
+    def fetch(self, key: str) -> Path:
+        """The entry's folder, its files checked."""
+        files = self.manifest(key).get("files", {})
+        for name, written in files.items():
+            file = self.path(key) / name
+            if not file.is_file() or file.stat().st_size != written["bytes"] or hash_of(file) != written["sha256"]:
+                raise DamagedError(f"{file} is not what was written")
+        return self.path(key)
+
+    def discard(self, key: str) -> None:
+        """Take an entry away, whatever is left of it."""
+        shutil.rmtree(self.path(key), ignore_errors=True)
+        if self._remote is not None:
+            self._remote.discard(key)
+
+    @contextmanager
+    def claim(self, key: str) -> Iterator[Path]:
+        """The folder to make an entry in, held for this process; another one that wants it waits."""
+        with _writing(self.root):
+            handle = (self.root / "locks" / key).open("w")
+        with handle:
+            _lock(handle)
+            work = self.root / "work" / key
+            with _writing(self.root):
+                work.mkdir(exist_ok=True)
+            yield work
+
+    def commit(self, key: str, about: Mapping[str, Any]) -> None:
+        """Move what was made for this key into its place."""
+        work = self.root / "work" / key
+        files = {
+            str(file.relative_to(work)): {"bytes": file.stat().st_size, "sha256": hash_of(file)}
+            for file in sorted(work.rglob("*"))
+            if file.is_file()
+        }
+        made = {"made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "attentest": __version__}
+        with _writing(self.root):
+            write_json(work / MANIFEST, {"key": key, **about, **made, "files": files})
+            shutil.rmtree(self.path(key), ignore_errors=True)
+            work.replace(self.path(key))
+        if self._remote is not None:
+            self._remote.send(key, self.path(key), list(files))
+
+    def register(self, study: Path, keys: list[str]) -> None:
+        """Remember what a study stands on, so that it is not collected."""
+        name = hashlib.sha256(str(study.resolve()).encode()).hexdigest()[:16]
+        write_json(self.root / "studies" / f"{name}.json", {"study": str(study.resolve()), "keys": keys})
+
+    def collect(self, *, dry_run: bool = False) -> tuple[int, int]:
+        """Remove entries that no study needs, and unfinished work; how many went, and their bytes."""
+        kept: set[str] = set()
+        for file in sorted((self.root / "studies").glob("*.json")):
+            record = json.loads(file.read_text(encoding="utf-8"))
+            if Path(record["study"]).is_dir():
+                kept |= set(record["keys"])
+            elif not dry_run:
+                file.unlink()
+        gone = [p for folder in ("entries", "work") for p in (self.root / folder).iterdir() if p.name not in kept]
+        freed = sum(file.stat().st_size for path in gone for file in path.rglob("*") if file.is_file())
+        if not dry_run:
+            for path in gone:
+                shutil.rmtree(path, ignore_errors=True)
+        return len(gone), freed
+
+    def _bring(self, key: str) -> None:
+        if self._remote is None or (self.path(key) / MANIFEST).is_file():
+            return
+        with self.claim(key) as work:
+            if not (self.path(key) / MANIFEST).is_file():
+                self._remote.bring(key, work)
+                work.replace(self.path(key))
+
+
+class _Remote:
+    """Entries behind an fsspec URL; an entry's manifest is sent last, so that it is there only when the rest is."""
+
+    def __init__(self, url: str) -> None:
+        import fsspec
+
+        try:
+            self.files, self.root = fsspec.url_to_fs(url)
+        except (ImportError, ValueError) as error:
+            raise InputError(f"The store {url} cannot be opened: {error}.") from error
+
+    def has(self, key: str) -> bool:
+        return bool(self.files.exists(f"{self.root}/entries/{key}/{MANIFEST}"))
+
+    def send(self, key: str, folder: Path, names: list[str]) -> None:
+        for name in (*names, MANIFEST):
+            target = f"{self.root}/entries/{key}/{name}"
+            self.files.makedirs(target.rpartition("/")[0], exist_ok=True)
+            self.files.put_file(str(folder / name), target)
+
+    def bring(self, key: str, into: Path) -> None:
+        source = f"{self.root}/entries/{key}"
+        manifest = json.loads(self.files.cat_file(f"{source}/{MANIFEST}"))
+        for name in (*manifest.get("files", {}), MANIFEST):
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            self.files.get_file(f"{source}/{name}", str(into / name))
+
+    def discard(self, key: str) -> None:
+        if self.files.exists(f"{self.root}/entries/{key}"):
+            self.files.rm(f"{self.root}/entries/{key}", recursive=True)
+
+
+@contextmanager
+def _writing(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"The store {place} cannot be written: {error.strerror or error}.") from error
+
+
+def _lock(handle: Any) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows has no such locks; there two processes may do one step twice, with the same result
+        return
+    fcntl.flock(handle, fcntl.LOCK_EX)
