@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = "attentest"
@@ -40,6 +41,9 @@ def _imports(module: str) -> tuple[str, ...]:
 
 
 def _file(module: str) -> Path | None:
+    if module.split(".")[0] != PACKAGE:  # a step of one's own
+        spec = find_spec(module)
+        return Path(spec.origin) if spec is not None and spec.origin else None
     path = _ROOT.joinpath(*module.split(".")[1:])
     return next((file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()), None)
 

@@ -69,7 +69,7 @@ def _ready_for_search(scores: Scores, mask: Mask, divisor: float = 1.0) -> Score
 def given(weights: Simplex | None) -> Simplex:
     """Weights that came with the batch (WP §3.4)."""
     if weights is None:
-        raise InputError("The projection 'preset' needs weights, and this batch brings none.")
+        raise InputError("The projections 'preset' and 'random' need weights, and this batch brings none.")
     return weights
 
 
@@ -101,10 +101,13 @@ PROJECTIONS = {
         "the same weight on every token, nothing learned (WP)",
         lambda z, mask, **_: uniform(mask, torch.get_default_dtype()),
     ),
+    "random": Part(
+        "weights drawn once for each text, nothing learned (VA)", lambda z, mask, preset, **_: given(preset)
+    ),
     "preset": Part("weights given for each text, nothing learned (WP)", lambda z, mask, preset, **_: given(preset)),
 }
 # self-attention must learn its weights
-SELF_PROJECTIONS = {name: part for name, part in PROJECTIONS.items() if name not in ("uniform", "preset")}
+SELF_PROJECTIONS = {name: part for name, part in PROJECTIONS.items() if name not in ("uniform", "random", "preset")}
 
 
 class Projection:

@@ -46,6 +46,11 @@ class Run:
         return (self.path / "result.json").exists()
 
     @property
+    def has_given_weights(self) -> bool:
+        """Whether its weights came with the texts: it has none for others."""
+        return self.settings["model"]["projection"] in ("preset", "random")
+
+    @property
     def classes(self) -> list[str]:
         return list(self.settings["corpus"]["classes"])
 
@@ -123,7 +128,7 @@ class Run:
         }
         corpus = Corpus(self.settings["corpus"]["name"], "single", pa.table(columns), tuple(self.classes))
         data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
-        if self.settings["model"]["projection"] == "preset":
+        if self.has_given_weights:
             data = data.with_preset(np.concatenate(self.attention["weight"].to_pylist()))
         return data
 
@@ -131,7 +136,7 @@ class Run:
         """Predictions and attention for texts of one's own."""
         from attentest.report.heatmaps import Heatmap, Heatmaps
 
-        if self.settings["model"]["projection"] == "preset":
+        if self.has_given_weights:
             raise InputError("This model's weights were given for its corpus; it has none for other texts.")
         # a command line can bring bytes that are no characters
         texts = [t.encode("utf-8", "replace").decode() for t in ([texts] if isinstance(texts, str) else texts)]

@@ -14,6 +14,7 @@ import torch
 from attentest import __version__
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
+from attentest.interventions import random_for_all
 from attentest.models.classifier import Classifier, ModelSettings
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus, unknown_share
 from attentest.text.vectors import initial_vectors
@@ -98,6 +99,8 @@ def _train_into(
         listener.note(note)
     if others.preset is not None:
         data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
+    elif settings.model.projection == "random":
+        data = data.with_preset(random_for_all(data.sequences, training.seed))
     model = _build(settings.model, vectors, len(corpus.classes), training)
     if others.start is not None:
         _start_from(model, others.start, data, training.take)
@@ -145,8 +148,10 @@ def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
     if settings.training.take and others.start is None:
         raise InputError("Parts to take need a run to start from; give `start`.")
     for run in (others.preset, others.base):
-        if run is not None and run.settings["model"]["projection"] == "preset":
-            raise InputError(f"{run.path} was itself trained on preset weights; take the run they came from.")
+        if run is not None and run.has_given_weights:
+            raise InputError(
+                f"{run.path} was itself trained on weights that were given; take one that learned its own."
+            )
 
 
 def _identity(corpus: Corpus, settings: Settings, others: Others) -> dict[str, Any]:

@@ -144,6 +144,58 @@ def lines(rows: Sequence[Mapping[str, Any]], x: str, y: str, group: str, x_title
     )
 
 
+def points(rows: Sequence[Mapping[str, Any]], group: str, title: str) -> Chart:
+    """A point with its interval a group; rows have the keys group, value, low and high."""
+    group_axis = {"field": group, "type": "nominal", "title": None, "sort": None, "axis": {"labelLimit": 400}}
+    plain = {"zero": False}
+    value = _axis("value", title) | {"scale": plain}
+    return {
+        "$schema": _SCHEMA,
+        "config": _CONFIG,
+        "data": {"values": [dict(row) for row in rows]},
+        "width": 420,
+        "height": {"step": 28},
+        "encoding": {"y": group_axis},
+        "layer": [
+            {
+                "mark": {"type": "rule", "color": PALETTE[0]},
+                "encoding": {"x": _axis("low", title) | {"scale": plain}, "x2": {"field": "high"}},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 60, "color": PALETTE[0], "tooltip": True},
+                "encoding": {"x": value},
+            },
+        ],
+    }
+
+
+def curve(rows: Sequence[Mapping[str, Any]]) -> Chart:
+    """JSD against TVD (WP Fig. 5 and 6): a line over λ, with seeds, uniform weights and instance adversaries."""
+    shapes = {"adversary": "circle", "seed": "triangle-up", "uniform": "square", "instance adversary": "cross"}
+    encoding = {
+        "x": _axis("tvd", "TVD to the base model's predictions"),
+        "y": _axis("jsd", "JSD to the base model's attention") | {"scale": {"domain": [0, 0.7]}},
+        "color": {"field": "class", "type": "nominal", "title": "predicted"},
+    }
+    line = {
+        "mark": {"type": "line", "strokeDash": [3, 3]},
+        "transform": [{"filter": "datum.kind == 'adversary'"}],
+        "encoding": encoding | {"order": {"field": "lambda", "type": "quantitative"}},
+    }
+    kind = {
+        "field": "kind",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": list(shapes), "range": list(shapes.values())},
+    }
+    marks = {
+        "mark": {"type": "point", "size": 60, "tooltip": True},
+        "encoding": encoding | {"shape": kind},
+    }
+    data = {"values": [dict(row) for row in rows]}
+    return {"$schema": _SCHEMA, "config": _CONFIG, "data": data, "width": 420, "height": 300, "layer": [line, marks]}
+
+
 def _chart(rows: Sequence[Mapping[str, Any]], **parts: Any) -> Chart:
     return {"$schema": _SCHEMA, "config": _CONFIG, "data": {"values": list(rows)}, **parts}
 

@@ -85,9 +85,11 @@ class _Examiner:
             tau, p = column(table, f"tau {pair}"), column(table, f"p {pair}")
             summary[f"τ {pair}"] = bootstrap(tau)
             summary[f"std {pair}"] = bootstrap(tau, np.std)
-            summary[f"significant {pair}"] = bootstrap(np.where(np.isnan(p), np.nan, p < SIGNIFICANT))
+            significant = np.where(np.isnan(p), np.nan, p < SIGNIFICANT)
+            summary[f"significant {pair}"] = bootstrap(significant)
             for name in sorted(set(predicted)):
                 summary[f"τ {pair}, {name}"] = bootstrap(tau[predicted == name])
+                summary[f"significant {pair}, {name}"] = bootstrap(significant[predicted == name])
             rows += [{"pair": pair, "tau": round(float(v), 4)} for v in tau[~np.isnan(tau)]]
         return Conclusion(_answer(summary, pairs), summary, boxes(rows, "pair", "tau", "Kendall τ-b", pairs))
 

@@ -1,0 +1,43 @@
+"""A corpus in a folder of its own, as it was loaded: what a plan's trainings read, on whichever machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from attentest.corpora.corpus import Corpus
+from attentest.corpora.parquet import read_parquet
+from attentest.errors import InputError
+
+
+def save_corpus(corpus: Corpus, folder: Path) -> None:
+    pq.write_table(corpus.table, folder / "table.parquet", compression="zstd")
+    about = {
+        "name": corpus.name,
+        "kind": corpus.kind,
+        "classes": corpus.classes,
+        "notes": corpus.notes,
+        "recipe": dict(corpus.recipe),
+        "origin": dict(corpus.origin),
+    }
+    (folder / "corpus.json").write_text(json.dumps(about, ensure_ascii=False, default=str), encoding="utf-8")
+
+
+def open_corpus(folder: Path) -> Corpus:
+    try:
+        about = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
+        table = read_parquet(folder / "table.parquet")
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError(f"{folder} is not a stored corpus ({error}).") from error
+    return Corpus(
+        about["name"],
+        about["kind"],
+        table,
+        tuple(about["classes"]),
+        tuple(about["notes"]),
+        about["recipe"],
+        about["origin"],
+    )

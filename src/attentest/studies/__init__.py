@@ -1,0 +1,22 @@
+"""Studies: a paper's tables, or a grid of one's own, as a plan of steps."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from attentest.errors import InputError, unknown_name
+from attentest.studies.schema import Study, read_study
+
+PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2021", "wen2022")
+
+
+def find_study(name: str) -> Study:
+    """A paper's study by its name, or one's own from a YAML file."""
+    if name in PAPERS:
+        return read_study(Path(str(files("attentest.studies") / "papers" / f"{name}.yaml")))
+    if Path(name).suffix in (".yaml", ".yml"):
+        if not Path(name).is_file():
+            raise InputError(f"{name}: there is no such file.")
+        return read_study(Path(name))
+    raise unknown_name("study", name, PAPERS)

@@ -1,0 +1,120 @@
+"""Cells: single figures with the words that published tables name them by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from attentest.measures.classification import classification_metrics
+from attentest.measures.intervals import Estimate, bootstrap
+from attentest.training.folder import read_json
+from attentest.training.run import Run
+
+CELLS = "cells.json"
+
+
+@dataclass(frozen=True)
+class Cell:
+    variant: str
+    measure: str
+    value: float
+    low: float
+    high: float
+
+
+def cell(variant: str, measure: str, estimate: Estimate, factor: float = 1.0) -> Cell:
+    return Cell(variant, measure, *(factor * x for x in (estimate.value, estimate.low, estimate.high)))
+
+
+def write_cells(folder: Path, cells: Iterable[Cell]) -> None:
+    text = json.dumps([asdict(c) for c in cells], ensure_ascii=False)
+    (folder / CELLS).write_text(text, encoding="utf-8")
+
+
+def read_cells(folder: Path) -> list[Cell]:
+    return [Cell(**row) for row in read_json(folder / CELLS)]
+
+
+def cells_of_run(run: Run, variant: str) -> Iterator[Cell]:
+    """Accuracy and F1 on the test split."""
+    for measure, estimate in scores(run).items():
+        yield cell(variant, measure, estimate)
+        yield cell(variant, f"{measure} %", estimate, 100)
+
+
+def scores(run: Run) -> dict[str, Estimate]:
+    """Accuracy and F1 with intervals over test texts."""
+    table = run.predictions
+    classes = run.classes
+    labels = np.array([classes.index(name) for name in table["label"].to_pylist()])
+    probabilities = np.array(table["probability"].to_pylist())
+    found = classification_metrics(labels, probabilities)
+    predicted = probabilities.argmax(1)
+    f1_low, f1_high = _f1_interval(labels, predicted, len(classes))
+    return {
+        "accuracy": bootstrap((labels == predicted).astype(float)),
+        "f1": Estimate(found["f1"], f1_low, f1_high, len(labels)),
+    }
+
+
+def _f1_interval(labels: np.ndarray, predicted: np.ndarray, classes: int, draws: int = 500) -> tuple[float, float]:
+    generator = np.random.default_rng(0)
+    values = []
+    for _ in range(draws):
+        rows = generator.integers(0, len(labels), len(labels))
+        probabilities = np.eye(classes)[predicted[rows]]
+        values.append(classification_metrics(labels[rows], probabilities)["f1"])
+    low, high = np.nanquantile(values, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def cells_of_finding(finding: Mapping[str, Any], projection: str, classes: list[str]) -> Iterator[Cell]:
+    """What a trial's finding says in the words of the papers' tables."""
+    summary = {name: stored_estimate(row) for name, row in finding["summary"].items()}
+    name = finding["trial"]
+    if name == "uniform":
+        for variant in ("uniform", "random", "permuted"):
+            yield cell(f"{variant}, inferred", "delta accuracy %", summary[f"difference, {variant}"], 100)
+            yield cell(f"{variant}, inferred", "accuracy", summary[f"accuracy, {variant}"])
+    elif name == "correlation":
+        for label, estimate in summary.items():
+            kind, _, pair = label.partition(" ")
+            measure = {"τ": "tau", "significant": "significant share"}.get(kind)
+            pair, _, group = pair.partition(", ")
+            if measure is None or (group and group not in classes):
+                continue
+            variants = [f"class {classes.index(group)}"] if group else ["all", projection]
+            for variant in variants:
+                yield cell(variant, f"{measure} {pair}", estimate)
+                if kind == "significant":
+                    yield cell(variant, f"{measure} % {pair}", estimate, 100)
+    elif name == "flips":
+        cells = {"flip": True, "no flip": False}
+        both = summary["flips when the heaviest goes"].value - summary["flips only when the heaviest goes"].value
+        shares = {
+            (True, True): both,
+            (True, False): summary["flips only when the heaviest goes"].value,
+            (False, True): summary["flips only when the random one goes"].value,
+        }
+        shares[(False, False)] = 1 - sum(shares.values())
+        for heaviest in cells:
+            for random in cells:
+                share = shares[(cells[heaviest], cells[random])]
+                variant = f"heaviest removed: {heaviest}, random removed: {random}"
+                yield Cell(variant, "share %", 100 * share, float("nan"), float("nan"))
+    elif name == "dispersion":
+        for label, estimate in summary.items():
+            yield cell(projection, label, estimate)
+    elif name == "information":
+        yield cell("base", "weighted tau", summary["weighted τ"])
+
+
+def stored_estimate(row: Mapping[str, Any]) -> Estimate:
+    """An estimate from JSON, which has null where a figure is not defined."""
+    value, low, high = (float("nan") if row[key] is None else float(row[key]) for key in ("value", "low", "high"))
+    return Estimate(value, low, high, int(row["n"]))

@@ -1,0 +1,153 @@
+"""From a study to the plan of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from attentest.corpora import load
+from attentest.corpora.corpus import Corpus
+from attentest.engine.plan import Plan, Step
+from attentest.errors import InputError
+from attentest.studies.experiments import EXPERIMENTS, make_experiment
+from attentest.studies.experiments.base import BASE
+from attentest.studies.schema import BUDGETS, Study
+from attentest.trials import TRIALS
+
+STEPS = "attentest.studies.steps"
+# seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
+TRAINING_COST, TRIAL_COST = 2.5e-5, 2e-4
+
+
+@dataclass
+class Expanded:
+    """A plan, and where in it the results of each corpus and model are."""
+
+    plan: Plan = field(default_factory=Plan)
+    summary: Step | None = None
+    corpora: dict[str, Corpus] = field(default_factory=dict)
+
+
+def with_budget(study: Study, budget: str) -> Study:
+    if budget not in BUDGETS:
+        raise InputError(f"The budget '{budget}' is not known; choose from: {', '.join(BUDGETS)}.")
+    changes = study.budgets.get(budget, {})
+    merged: dict[str, Any] = {key: changes[key] for key in ("texts",) if key in changes}
+    if "seeds" in changes:
+        merged["seeds"] = tuple(changes["seeds"])
+    merged["training"] = {**study.training, **changes.get("training", {})}
+    for key in ("trials", "experiments"):
+        given: Mapping[str, dict] = getattr(study, key)
+        merged[key] = {name: {**own, **changes.get(key, {}).get(name, {})} for name, own in given.items()}
+    return replace(study, **merged)
+
+
+def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) -> Expanded:
+    study = with_budget(study, budget)
+    found = Expanded()
+    results: dict[str, Step] = {}
+    about: list[dict[str, Any]] = []
+    for source in study.corpora:
+        options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
+        corpus = load(source, **options)
+        found.corpora[source] = corpus
+        settings = {"source": source, "options": options, "fingerprint": corpus.fingerprint()}
+        prepared = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, seconds=2)
+        for model in study.models:
+            for seed in study.seeds:
+                block = _Block(study, found.plan, corpus, prepared, model, seed, _test_tokens(corpus))
+                block.add(results, about)
+    final: dict[str, Any] = {"study": study.name, "paper": study.paper, "budget": budget, "results": about}
+    final |= {"tolerances": study.tolerances, "not_covered": study.not_covered}
+    found.summary = found.plan.add("summarise", f"{STEPS}.summary:run", final, results, seconds=5)
+    return found
+
+
+@dataclass
+class _Block:
+    """All steps for one corpus, model and seed."""
+
+    study: Study
+    plan: Plan
+    corpus: Corpus
+    prepared: Step
+    model: Mapping[str, Any]
+    seed: int
+    tokens: tuple[float, float]  # of the training and the test split, about
+
+    def add(self, results: dict[str, Step], about: list[dict[str, Any]]) -> None:
+        base = {**self.study.training, **self.model, "seed": self.seed}
+        self.trained = {BASE: self._train(BASE, base, {})}
+        self._note(results, about, "run", BASE, self.trained[BASE])
+        for name, settings in self.study.trials.items():
+            self._note(results, about, "finding", name, self._trial(BASE, name, settings))
+        for name, settings in self.study.experiments.items():
+            self._note(results, about, "experiment", name, self._experiment(name, settings, base))
+
+    def _note(self, results: dict[str, Step], about: list[dict[str, Any]], kind: str, name: str, step: Step) -> None:
+        role = f"{len(results)}"
+        results[role] = step
+        place = {"role": role, "kind": kind, "name": name, "corpus": self.corpus.name, "seed": self.seed}
+        about.append(place | {"model": self._model_name(), "projection": self.model.get("projection", "softmax")})
+
+    def _model_name(self) -> str:
+        return f"{self.model.get('encoder', 'bilstm')}+{self.model.get('alignment', 'additive')}"
+
+    def _label(self, label: str) -> str:
+        projection = self.model.get("projection", "softmax")
+        kind = self._model_name() + ("" if projection == "softmax" else f" {projection}")
+        seed = "" if self.seed == 0 else f" seed {self.seed}"
+        return f"{self.corpus.name} {kind}{seed}" + ("" if label == BASE else f", {label}")
+
+    def _train(self, label: str, settings: Mapping[str, Any], others: Mapping[str, Step]) -> Step:
+        cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST
+        inputs = {"corpus": self.prepared, **others}
+        return self.plan.add(f"train {self._label(label)}", f"{STEPS}.training:run", settings, inputs, seconds=cost)
+
+    def _trial(self, label: str, name: str, settings: Mapping[str, Any]) -> Step:
+        module = TRIALS[name].partition(":")[0]
+        cost = self.tokens[1] * TRIAL_COST * (20 if name in ("correlation", "dispersion", "information") else 1)
+        return self.plan.add(
+            f"{name} of {self._label(label)}",
+            f"{STEPS}.trial:run",
+            {"trial": name, "settings": dict(settings), "texts": self.study.texts},
+            {"run": self.trained[label]},
+            modules=(module,),
+            seconds=cost,
+        )
+
+    def _experiment(self, name: str, settings: Mapping[str, Any], base: Mapping[str, Any]) -> Step:
+        experiment = make_experiment(name, settings)
+        inputs = {f"run {BASE}": self.trained[BASE]}
+        for training in experiment.trainings():
+            others = {
+                role: self.trained[label]
+                for role in ("preset", "start", "base")
+                if (label := getattr(training, role)) is not None
+            }
+            # the same training in two experiments is one step
+            step = self._train(training.label, {**base, **training.settings}, others)
+            self.trained[training.label] = step
+            inputs[f"run {training.label}"] = step
+        for on in experiment.trials():
+            inputs[f"finding {on.label} {on.trial}"] = self._trial(on.label, on.trial, on.settings)
+        module = EXPERIMENTS[name].partition(":")[0]
+        return self.plan.add(
+            f"experiment {name} of {self._label(BASE)}",
+            f"{STEPS}.experiment:run",
+            {"experiment": name, "settings": dict(settings)},
+            inputs,
+            modules=(module,),
+            seconds=5,
+        )
+
+
+def _test_tokens(corpus: Corpus) -> tuple[float, float]:
+    """About how many tokens the training and the test split have."""
+    import pyarrow.compute as pc
+
+    mean = float(pc.mean(pc.utf8_length(corpus.table["text"].slice(0, 1000))).as_py() or 0) / 5.5
+    split = corpus.split
+    return mean * float((split == "train").sum()), mean * float((split == "test").sum())

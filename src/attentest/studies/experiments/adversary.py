@@ -1,0 +1,127 @@
+"""T4: can a whole model make the same predictions with other attention?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from attentest.errors import InputError
+from attentest.measures.intervals import Estimate, bootstrap
+from attentest.studies.cells import Cell, cell, cells_of_run, scores
+from attentest.studies.experiments.base import (
+    BASE,
+    Difference,
+    Experiment,
+    OnTrial,
+    Result,
+    Training,
+    difference,
+)
+from attentest.training.run import Run
+from attentest.trials.base import Conclusion
+from attentest.trials.charts import curve
+
+# WP Table 5, SST
+LAMBDAS = (0.0, 1e-5, 5e-5, 1e-4, 5e-4, 5.2e-4, 5.25e-4, 5.35e-4, 5.5e-4, 6e-4, 7.5e-4, 0.001, 0.01, 0.1, 0.5, 1.0)
+
+
+@dataclass(frozen=True)
+class TrainedAdversary(Experiment):
+    """Models trained on Σ TVD(ŷ_a, ŷ_b) − λ KL(α_a‖α_b), one a λ: JSD and TVD to the base, with seeds, uniform weights
+    and instance adversaries on the same axes. The epoch with the lowest training loss is kept, as the authors do."""
+
+    name: ClassVar[str] = "adversary"
+    question: ClassVar[str] = "Can a model be trained to predict the same with other attention?"
+    source: ClassVar[str] = "Wiegreffe & Pinter 2019 §4, Tables 4 and 5, Fig. 5 and 6"
+
+    lambdas: tuple[float, ...] = LAMBDAS
+    epochs: int = 80
+    patience: int = 10
+    seeds: int = 8
+    far: float = 0.4  # WP Table 4: the best F1 of the models this far away
+
+    def __post_init__(self) -> None:
+        if not self.lambdas or min(self.lambdas) < 0:
+            raise InputError(f"lambdas is {list(self.lambdas)}; give at least one, none below 0.")
+
+    def trainings(self) -> list[Training]:
+        return [
+            *(adversary_training(strength, self.epochs, self.patience) for strength in self.lambdas),
+            *(Training(f"seed {seed}", {"seed": seed}) for seed in range(1, self.seeds + 1)),
+            Training("uniform", {"projection": "uniform"}),
+        ]
+
+    def trials(self) -> list[OnTrial]:
+        return [OnTrial(BASE, "adversary")]
+
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+        base = runs[BASE]
+        cells: list[Cell] = []
+        rows: list[dict[str, Any]] = []
+        summary: dict[str, Estimate] = {}
+        predicted = np.array(base.predictions["predicted"].to_pylist())
+        for strength in self.lambdas:
+            run = runs[f"lambda {strength:g}"]
+            apart, variant = difference(base, run), f"adversary, lambda={strength:g}"
+            cells += [*cells_of_run(run, variant), *_cells(variant, apart)]
+            rows += _points("adversary", strength, apart, predicted, scores(run)["f1"].value)
+            summary[f"JSD, λ = {strength:g}"], summary[f"TVD, λ = {strength:g}"] = (
+                bootstrap(apart.jsd),
+                bootstrap(apart.tvd),
+            )
+            summary[f"F1, λ = {strength:g}"] = scores(run)["f1"]
+        for label in (*(f"seed {seed}" for seed in range(1, self.seeds + 1)), "uniform"):
+            kind = "uniform" if label == "uniform" else "seed"
+            rows += _points(kind, None, difference(base, runs[label]), predicted, scores(runs[label])["f1"].value)
+        instance = findings[f"{BASE} adversary"]["summary"]["mean max JSD"]["value"]
+        epsilon = findings[f"{BASE} adversary"]["signature"]["settings"]["epsilon"]
+        rows.append(
+            {"kind": "instance adversary", "lambda": None, "class": "all", "jsd": instance, "tvd": epsilon, "f1": None}
+        )
+        far = [s for s in self.lambdas if summary[f"JSD, λ = {s:g}"].value > self.far]
+        best = max(far, key=lambda s: summary[f"F1, λ = {s:g}"].value, default=None)
+        if best is None:
+            answer = f"No λ moves attention by a JSD of more than {self.far} on average."
+        else:
+            answer = (
+                f"With λ = {best:g} a model {summary[f'JSD, λ = {best:g}']} (JSD) away predicts with an F1 of "
+                f"{summary[f'F1, λ = {best:g}']}; the base has {scores(base)['f1']}."
+            )
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, curve(rows)), cells)
+
+
+def adversary_training(strength: float, epochs: int, patience: int) -> Training:
+    settings = {
+        "objective": "adversary",
+        "strength": strength,
+        "epochs": epochs,
+        "patience": patience,
+        "select_by": "loss",
+    }
+    return Training(f"lambda {strength:g}", settings, base=BASE)
+
+
+def _cells(variant: str, apart: Difference) -> list[Cell]:
+    return [cell(variant, "jsd", bootstrap(apart.jsd)), cell(variant, "tvd", bootstrap(apart.tvd))]
+
+
+def _points(
+    kind: str, strength: float | None, apart: Difference, predicted: np.ndarray, f1: float
+) -> list[dict[str, Any]]:
+    """A point over all texts, and one for each predicted class."""
+    groups = {"all": np.ones(len(predicted), bool)} | {str(name): predicted == name for name in np.unique(predicted)}
+    return [
+        {
+            "kind": kind,
+            "lambda": strength,
+            "class": name,
+            "jsd": float(apart.jsd[there].mean()),
+            "tvd": float(apart.tvd[there].mean()),
+            "f1": f1 if name == "all" else None,
+        }
+        for name, there in groups.items()
+    ]

@@ -1,0 +1,111 @@
+"""What every experiment is: trainings beside a base run, and a conclusion from all of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest.errors import InputError
+from attentest.measures.divergences import jsd
+from attentest.studies.cells import Cell
+from attentest.training.run import Run
+from attentest.trials.base import Conclusion
+
+BASE = "base"
+
+
+@dataclass(frozen=True)
+class Training:
+    """A model to train: the base's settings with these changed; others are labels of trainings it stands on."""
+
+    label: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    preset: str | None = None
+    start: str | None = None
+    base: str | None = None
+
+
+@dataclass(frozen=True)
+class OnTrial:
+    """A trial to hold on one of the runs, for the conclusion."""
+
+    label: str  # of the training, or base
+    trial: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    table: pa.Table
+    conclusion: Conclusion
+    cells: Sequence[Cell]
+
+
+class Experiment(ABC):
+    """Subclasses are dataclasses: their fields are the experiment's settings."""
+
+    name: ClassVar[str]
+    question: ClassVar[str]
+    source: ClassVar[str]
+
+    @abstractmethod
+    def trainings(self) -> list[Training]:
+        """Each after those it stands on."""
+
+    def trials(self) -> list[OnTrial]:
+        return []
+
+    @abstractmethod
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+        """Runs by label, the base among them; findings by "label trial", as stored."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two runs on the same test texts: how far their predictions and their weights are apart, text by text."""
+
+    tvd: np.ndarray
+    jsd: np.ndarray
+
+
+def difference(base: Run, other: Run) -> Difference:
+    mine, theirs = base.predictions, other.predictions
+    if mine["id"].to_pylist() != theirs["id"].to_pylist():
+        raise InputError(f"{base.path} and {other.path} were tested on other texts; they cannot be compared.")
+    change = np.abs(_matrix(mine, "probability") - _matrix(theirs, "probability")).sum(1) / 2
+    first, second = (run.attention["weight"].to_pylist() for run in (base, other))
+    if [len(w) for w in first] != [len(w) for w in second]:
+        raise InputError(f"{base.path} and {other.path} cut the texts into other tokens; they cannot be compared.")
+    return Difference(change, _jsd(first, second))
+
+
+def _jsd(first: list[list[float]], second: list[list[float]]) -> np.ndarray:
+    longest = max(map(len, first))
+    padded = np.zeros((2, len(first), longest))
+    for side, rows in enumerate((first, second)):
+        for row, weights in enumerate(rows):
+            padded[side, row, : len(weights)] = weights
+    found: np.ndarray = jsd(torch.from_numpy(padded[0]), torch.from_numpy(padded[1])).numpy()
+    return found
+
+
+def _matrix(table: pa.Table, name: str) -> np.ndarray:
+    return np.array(table[name].to_pylist())
+
+
+def tidy_head(base: Run) -> dict[str, Any]:
+    """The columns that every table of texts begins with."""
+    table = base.predictions
+    largest = [max(weights) for weights in base.attention["weight"].to_pylist()]
+    return {
+        "id": table["id"],
+        "label": table["label"],
+        "predicted": table["predicted"],
+        "max_attention": pa.array(largest),
+    }

@@ -1,0 +1,36 @@
+"""T14: who tracks the information, the attention or the encoder?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from attentest.studies.experiments.base import BASE, Experiment, OnTrial, Result, Training
+from attentest.studies.experiments.informed import compare_information, on_information
+from attentest.training.run import Run
+
+
+@dataclass(frozen=True)
+class Fix(Experiment):
+    """Fix Rep: the base's embeddings and encoder stay, attention is learned anew. Fix Attn: attention stays as it is
+    initialised, and encoder and decoder are learned around it."""
+
+    name: ClassVar[str] = "fix"
+    question: ClassVar[str] = "Does the attention find the informative states, or do the states move to the attention?"
+    source: ClassVar[str] = "Wen et al. 2022 §5.1, Table 2"
+
+    runs: int = 10
+
+    def trainings(self) -> list[Training]:
+        kept = ["embedding", "encoder"]
+        return [
+            Training("fix representation", {"freeze": kept, "take": kept}, start=BASE),
+            Training("fix attention", {"freeze": ["alignment"]}),
+        ]
+
+    def trials(self) -> list[OnTrial]:
+        return on_information([BASE, "fix representation", "fix attention"], self.runs)
+
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+        return compare_information({name: name for name in ("fix representation", "fix attention")}, findings)

@@ -1,0 +1,65 @@
+"""T5: does an adversary need to move the information, or the attention alone?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from attentest.measures.intervals import bootstrap
+from attentest.studies.cells import Cell, cell, cells_of_run, scores
+from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference
+from attentest.training.run import Run
+from attentest.trials.base import Conclusion
+from attentest.trials.charts import points
+
+
+@dataclass(frozen=True)
+class Frozen(Experiment):
+    """Adversaries of one λ: `frozen` starts as the base and may change its attention alone, `unfrozen` is a new model.
+
+    ME do not state their loss; it is WP's here.
+    """
+
+    name: ClassVar[str] = "frozen"
+    question: ClassVar[str] = "Can attention alone be moved without losing accuracy, or only with the states behind it?"
+    source: ClassVar[str] = "Meister et al. 2021 App. C.1, Table 5"
+
+    strength: float = 0.01
+    epochs: int = 40
+    patience: int = 10
+
+    def trainings(self) -> list[Training]:
+        settings = {
+            "objective": "adversary",
+            "strength": self.strength,
+            "epochs": self.epochs,
+            "patience": self.patience,
+            "select_by": "loss",
+        }
+        frozen = settings | {"freeze": ["embedding", "encoder", "decoder"]}
+        return [
+            Training("frozen", frozen, start=BASE, base=BASE),
+            Training("unfrozen", settings, base=BASE),
+        ]
+
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+        base = scores(runs[BASE])["accuracy"]
+        cells: list[Cell] = []
+        rows, summary = [], {"accuracy, base": base}
+        for label in ("frozen", "unfrozen"):
+            apart, found = difference(runs[BASE], runs[label]), scores(runs[label])
+            cells += [*cells_of_run(runs[label], label), cell(label, "jsd", bootstrap(apart.jsd))]
+            change = found["accuracy"].value - base.value
+            cells.append(Cell(label, "delta accuracy", change, float("nan"), float("nan")))
+            summary |= {f"accuracy, {label}": found["accuracy"], f"JSD, {label}": bootstrap(apart.jsd)}
+            rows.append({"model": label, **found["accuracy"].as_dict(), "jsd": float(apart.jsd.mean())})
+        rows.append({"model": BASE, **base.as_dict(), "jsd": 0.0})
+        answer = (
+            f"Moved by a JSD of {summary['JSD, frozen'].value:.2f} with all else frozen, accuracy is "
+            f"{summary['accuracy, frozen']}; by {summary['JSD, unfrozen'].value:.2f} in a new model, "
+            f"{summary['accuracy, unfrozen']}; the base has {base}."
+        )
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, points(rows, "model", "accuracy")), cells)

@@ -1,0 +1,57 @@
+"""T3: are the weights useful to a model that sees no context?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from attentest.studies.cells import Cell, cells_of_run, scores
+from attentest.studies.experiments.adversary import adversary_training
+from attentest.studies.experiments.base import BASE, Experiment, Result, Training
+from attentest.training.run import Run
+from attentest.trials.base import Conclusion
+from attentest.trials.charts import points
+
+GUIDES = {"uniform": "uniform", "own": "trained MLP", "base": "base LSTM", "adversary": "adversary"}  # ours -> WP's
+
+
+@dataclass(frozen=True)
+class Guides(Experiment):
+    """A token-level model (affine and tanh on each embedding) whose weights are uniform, its own, the base's, or those
+    of an adversary trained with `strength`."""
+
+    name: ClassVar[str] = "guides"
+    question: ClassVar[str] = "Do the base model's weights help a model that sees no context?"
+    source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.4 and §4, Table 3"
+
+    strength: float = 0.001
+    epochs: int = 80
+    patience: int = 10
+
+    def trainings(self) -> list[Training]:
+        mlp = {"encoder": "average"}
+        return [
+            adversary_training(self.strength, self.epochs, self.patience),
+            Training("guide uniform", mlp | {"projection": "uniform"}),
+            Training("guide own", mlp),
+            Training("guide base", mlp | {"projection": "preset"}, preset=BASE),
+            Training("guide adversary", mlp | {"projection": "preset"}, preset=f"lambda {self.strength:g}"),
+        ]
+
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+        cells: list[Cell] = []
+        rows, summary = [], {}
+        for guide, theirs in GUIDES.items():
+            run = runs[f"guide {guide}"]
+            cells += cells_of_run(run, f"guide: {theirs}")
+            for name, estimate in scores(run).items():
+                rows.append({"guide": theirs, "measure": name, **estimate.as_dict()})
+                summary[f"{name}, {theirs}"] = estimate
+        order = sorted(GUIDES.values(), key=lambda guide: -summary[f"f1, {guide}"].value)
+        named = ", ".join(f"{guide} {summary[f'f1, {guide}'].value:.3f}" for guide in order)
+        answer = f"Guides by the F1 that the model without context reaches: {named}."
+        chart = points([r for r in rows if r["measure"] == "f1"], "guide", "F1 on the test texts")
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)

@@ -1,0 +1,89 @@
+"""T15: do weights still sit on informative states under an adversary, and with Gumbel-softmax?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from attentest.measures.intervals import Estimate
+from attentest.studies.cells import Cell, stored_estimate
+from attentest.studies.experiments.adversary import adversary_training
+from attentest.studies.experiments.base import BASE, Experiment, OnTrial, Result, Training
+from attentest.training.run import Run
+from attentest.trials.base import Conclusion
+from attentest.trials.charts import points
+
+KEY = "weighted τ"
+
+
+@dataclass(frozen=True)
+class InformedAdversary(Experiment):
+    """T13 on an adversary of WP's, against T13 on the base: Δτ = τ of the base − τ of the adversary."""
+
+    name: ClassVar[str] = "informed-adversary"
+    question: ClassVar[str] = "Does an adversary's attention still sit on the informative states?"
+    source: ClassVar[str] = "Wen et al. 2022 §5.2, Tables 3 and 4"
+
+    strength: float = 5.25e-4
+    epochs: int = 80
+    patience: int = 10
+    runs: int = 10
+
+    def trainings(self) -> list[Training]:
+        return [adversary_training(self.strength, self.epochs, self.patience)]
+
+    def trials(self) -> list[OnTrial]:
+        return on_information([BASE, f"lambda {self.strength:g}"], self.runs)
+
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+        return compare_information({"adversary": f"lambda {self.strength:g}"}, findings)
+
+
+@dataclass(frozen=True)
+class Gumbel(Experiment):
+    """T13 on a model with Gumbel-softmax, against T13 on the base."""
+
+    name: ClassVar[str] = "gumbel"
+    question: ClassVar[str] = "Does Gumbel-softmax bring attention closer to the informative states?"
+    source: ClassVar[str] = "Wen et al. 2022 §5.3, Table 5"
+
+    temperature: float = 0.8
+    runs: int = 10
+
+    def trainings(self) -> list[Training]:
+        return [Training("gumbel", {"projection": f"gumbel-softmax:{self.temperature:g}"})]
+
+    def trials(self) -> list[OnTrial]:
+        return on_information([BASE, "gumbel"], self.runs)
+
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+        return compare_information({"gumbel": "gumbel"}, findings)
+
+
+def on_information(labels: list[str], runs: int) -> list[OnTrial]:
+    return [OnTrial(label, "information", {"runs": runs}) for label in labels]
+
+
+def compare_information(variants: Mapping[str, str], findings: Mapping[str, Any]) -> Result:
+    """Variants by the label of their run: how far their weighted τ lies below the base's."""
+    estimates = {BASE: _estimate(findings, BASE)} | {v: _estimate(findings, label) for v, label in variants.items()}
+    base = estimates[BASE]
+    cells, rows = [], []
+    for variant, estimate in estimates.items():
+        rows.append({"model": variant, **estimate.as_dict()})
+        cells.append(Cell(variant, "weighted tau", estimate.value, estimate.low, estimate.high))
+        if variant != BASE:
+            change = (base.value - estimate.value, base.value - estimate.high, base.value - estimate.low)
+            cells.append(Cell(variant, "delta weighted tau", *change))
+    named = ", ".join(f"{variant} {estimate}" for variant, estimate in estimates.items())
+    summary = {f"{KEY}, {variant}": estimate for variant, estimate in estimates.items()}
+    answer = f"Weighted τ of information and weight: {named}."
+    chart = points(rows, "model", "weighted τ of mutual information and weight")
+    return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)
+
+
+def _estimate(findings: Mapping[str, Any], label: str) -> Estimate:
+    return stored_estimate(findings[f"{label} information"]["summary"][KEY])

@@ -1,0 +1,70 @@
+"""T2: how much do attention maps vary by the seed alone?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from attentest.errors import InputError
+from attentest.measures.intervals import bootstrap
+from attentest.studies.cells import Cell, scores
+from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference, tidy_head
+from attentest.training.run import Run
+from attentest.trials.base import BIN_EDGES, BIN_NAMES, Conclusion, by_group
+from attentest.trials.charts import violins_by_bin
+
+
+@dataclass(frozen=True)
+class Seeds(Experiment):
+    """Models that differ from the base in their seed alone; JSD to the base, text by text."""
+
+    name: ClassVar[str] = "seeds"
+    question: ClassVar[str] = "How much does attention vary when nothing but the seed does?"
+    source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.3, Fig. 3"
+
+    seeds: int = 8
+
+    def __post_init__(self) -> None:
+        if self.seeds < 1:
+            raise InputError(f"seeds is {self.seeds}; it must be at least 1.")
+
+    def trainings(self) -> list[Training]:
+        return [Training(f"seed {seed}", {"seed": seed}) for seed in range(1, self.seeds + 1)]
+
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+        labels = [training.label for training in self.trainings()]
+        found = [difference(runs[BASE], runs[label]) for label in labels]
+        apart, change = np.stack([d.jsd for d in found]), np.stack([d.tvd for d in found])
+        head = tidy_head(runs[BASE])
+        bins = np.array(BIN_NAMES, dtype=object)[np.digitize(head["max_attention"].to_numpy(), BIN_EDGES)]
+        table = pa.table(
+            {
+                **head,
+                "bin": bins.tolist(),
+                "median_jsd": np.median(apart, 0),
+                "mean_jsd": apart.mean(0),
+                "max_jsd": apart.max(0),
+                "mean_tvd": change.mean(0),
+            }
+        )
+        f1 = [scores(runs[label])["f1"].value for label in labels]
+        summary = {
+            "mean JSD": bootstrap(apart.mean(0)),
+            "largest JSD of a text": bootstrap(apart.max(0)),
+            "mean TVD": bootstrap(change.mean(0)),
+            "F1 over seeds": bootstrap(np.array(f1)),
+        } | by_group(table, "median_jsd", "bin", "predicted", statistic=np.median)
+        answer = (
+            f"With another seed alone, attention moves by a JSD of {summary['mean JSD']} and predictions by a TVD of "
+            f"{summary['mean TVD']} on average ({self.seeds} seeds)."
+        )
+        cells = [Cell("seeds", "jsd", *_three(summary["mean JSD"])), Cell("seeds", "tvd", *_three(summary["mean TVD"]))]
+        return Result(table, Conclusion(answer, summary, violins_by_bin(table, "median_jsd", "median JSD", 0.7)), cells)
+
+
+def _three(estimate: Any) -> tuple[float, float, float]:
+    return estimate.value, estimate.low, estimate.high

@@ -1,0 +1,87 @@
+"""T12, the sweep: what does sparser attention do to the spread of influence and to its agreement with attention?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest.errors import InputError
+from attentest.measures.intervals import Estimate
+from attentest.measures.kendall import kendall_tau
+from attentest.studies.cells import Cell
+from attentest.studies.experiments.base import Experiment, OnTrial, Result, Training
+from attentest.training.run import Run
+from attentest.trials.base import Conclusion
+from attentest.trials.charts import lines
+
+
+@dataclass(frozen=True)
+class Sparsity(Experiment):
+    """Models with sparsegen of several λ (larger is sparser): entropy of gradients, and τ of attention with them."""
+
+    name: ClassVar[str] = "sparsity"
+    question: ClassVar[str] = "Does sparser attention make influence more concentrated, or attention more faithful?"
+    source: ClassVar[str] = "Meister et al. 2021 §4, Table 2, Fig. 2 and 3"
+
+    lambdas: tuple[float, ...] = (-5.0, -2.0, -1.0, 0.0, 0.25, 0.5, 0.75, 0.9)
+    influence_texts: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.lambdas) < 2 or max(self.lambdas) >= 1:
+            raise InputError(f"lambdas is {list(self.lambdas)}; give at least two, all below 1.")
+
+    def trainings(self) -> list[Training]:
+        return [Training(f"sparsegen {value:g}", {"projection": f"sparsegen:{value:g}"}) for value in self.lambdas]
+
+    def trials(self) -> list[OnTrial]:
+        dispersion = {"influence_texts": self.influence_texts}
+        return [
+            on
+            for training in self.trainings()
+            for on in (
+                OnTrial(training.label, "dispersion", dispersion),
+                OnTrial(training.label, "correlation", {"measures": ["gradient", "leave-one-out"]}),
+            )
+        ]
+
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+        series = {
+            "entropy of attention": ("dispersion", "entropy of attention"),
+            "entropy of gradient": ("dispersion", "entropy of gradient"),
+            "τ attention – gradient": ("correlation", "τ attention – gradient"),
+            "τ attention – leave-one-out": ("correlation", "τ attention – leave-one-out"),
+        }
+        rows = [
+            {
+                "lambda": value,
+                "series": name,
+                "value": findings[f"sparsegen {value:g} {trial}"]["summary"][key]["value"],
+            }
+            for value in self.lambdas
+            for name, (trial, key) in series.items()
+        ]
+        summary, cells = {}, []
+        for name in series:
+            values = np.array([row["value"] for row in rows if row["series"] == name], float)
+            tau = _tau(np.array(self.lambdas), values)
+            summary[f"τ of λ with {name}"] = Estimate(tau, float("nan"), float("nan"), len(values))
+            measure = f"correlation of lambda with {name}"
+            cells.append(Cell("sparsegen, lambda varied", measure, tau, float("nan"), float("nan")))
+        answer = (
+            f"As λ grows, the entropy of gradients follows it with a τ of "
+            f"{summary['τ of λ with entropy of gradient'].value:.2f}, and the agreement of attention with gradients "
+            f"with {summary['τ of λ with τ attention – gradient'].value:.2f}."
+        )
+        chart = lines(rows, "lambda", "value", "series", "sparsegen λ (larger is sparser)", "value")
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)
+
+
+def _tau(x: np.ndarray, y: np.ndarray) -> float:
+    pair = torch.from_numpy(np.stack((x, y)))
+    found, _ = kendall_tau(pair[:1], pair[1:], torch.ones(1, len(x), dtype=torch.bool))
+    return float(found[0])

@@ -1,0 +1,57 @@
+"""T1, trained: is attention needed when a model can learn to do without it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from attentest.studies.cells import cell, cells_of_run, scores
+from attentest.studies.experiments.base import BASE, Experiment, Result, Training
+from attentest.training.run import Run
+from attentest.trials.base import Conclusion
+from attentest.trials.charts import points
+
+WEIGHTS = ("uniform", "random")
+
+
+@dataclass(frozen=True)
+class Untrained(Experiment):
+    """Weights that are uniform, or drawn at random once for each text, in training and at inference."""
+
+    name: ClassVar[str] = "uniform"
+    question: ClassVar[str] = "Does a model need learned attention when it may be trained without it?"
+    source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2, Table 2; Vashishth et al. 2019 §4.1, Table 1"
+
+    def trainings(self) -> list[Training]:
+        return [Training(name, {"projection": name}) for name in WEIGHTS]
+
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+        found = {label: scores(runs[label]) for label in (BASE, *WEIGHTS)}
+        cells = list(cells_of_run(runs[BASE], BASE))
+        summary = {}
+        for label in WEIGHTS:
+            variant = f"{label}, trained and inferred"
+            cells += cells_of_run(runs[label], variant)
+            change = _less(found[label]["accuracy"], found[BASE]["accuracy"].value)
+            cells.append(cell(variant, "delta accuracy %", change, 100))
+            summary[f"accuracy, {label} − base"] = change
+        for label, measures in found.items():
+            summary |= {f"{name}, {label}": estimate for name, estimate in measures.items()}
+        rows = [
+            {"weights": label, "measure": name, **estimate.as_dict()}
+            for label, measures in found.items()
+            for name, estimate in measures.items()
+        ]
+        answer = (
+            f"Trained with uniform weights the model reaches an F1 of {found['uniform']['f1']}, with its own attention "
+            f"{found[BASE]['f1']}."
+        )
+        chart = points([r for r in rows if r["measure"] == "f1"], "weights", "F1 on the test texts")
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)
+
+
+def _less(estimate: Any, value: float) -> Any:
+    return type(estimate)(estimate.value - value, estimate.low - value, estimate.high - value, estimate.n)

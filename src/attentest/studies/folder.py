@@ -1,0 +1,141 @@
+"""A study's folder: what is planned, how it goes, and in the end its tables and figures."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attentest.engine.plan import Plan, Step
+from attentest.engine.run import Watcher
+from attentest.engine.store import Store
+from attentest.errors import InputError
+from attentest.training.folder import read_json, write_json
+
+STATUS, PLAN = "status.json", "plan.json"
+_EVERY = 0.5  # seconds between two writings
+
+
+def write_plan(
+    folder: Path, study: str, budget: str, store: Store, plan: Plan, fingerprints: dict[str, str]
+) -> list[str]:
+    """Put the plan down; sentences about corpora that are not what they were when the study was last planned."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+    notes = []
+    if (folder / PLAN).exists():
+        earlier = read_json(folder / PLAN)
+        if earlier.get("study") != study:
+            raise InputError(f"{folder} holds the study {earlier.get('study')}; choose another folder with --out.")
+        for name, fingerprint in earlier.get("corpora", {}).items():
+            if fingerprints.get(name, fingerprint) != fingerprint:
+                notes.append(f"{name} has changed since the last run; what stands on it is done again.")
+    elif any(folder.iterdir()):
+        raise InputError(f"{folder} holds files that are not a study; choose another folder with --out.")
+    steps = [{"key": step.key, "name": step.name, "seconds": step.seconds} for step in plan]
+    write_json(
+        folder / PLAN,
+        {"study": study, "budget": budget, "store": store.place, "corpora": fingerprints, "steps": steps},
+    )
+    store.register(folder, [step.key for step in plan])
+    return notes
+
+
+@dataclass
+class StatusFile(Watcher):
+    """Keeps status.json up to date while a plan runs."""
+
+    folder: Path
+    running: dict[str, dict[str, Any]] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+    ratio: list[float] = field(default_factory=list)  # of the time steps took to what was estimated
+    last: float = 0.0
+
+    def begins(self, steps: Sequence[Step], reused: int) -> None:
+        self._write(force=True)
+
+    def started(self, step: Step) -> None:
+        self.running[step.name] = {"since": time.time(), "stage": "", "share": 0.0}
+        self._write(force=True)
+
+    def progress(self, step: Step, text: str, share: float) -> None:
+        self.running[step.name] |= {"stage": text, "share": share}
+        self._write()
+
+    def finished(self, step: Step, seconds: float) -> None:
+        self.running.pop(step.name, None)
+        if step.seconds:
+            self.ratio.append(seconds / step.seconds)
+        self._write(force=True)
+
+    def failed(self, step: Step, error: str) -> None:
+        self.running.pop(step.name, None)
+        self.errors[step.name] = error
+        self._write(force=True)
+
+    def _write(self, force: bool = False) -> None:
+        if force or time.monotonic() - self.last > _EVERY:
+            self.last = time.monotonic()
+            write_json(
+                self.folder / STATUS,
+                {"pid": os.getpid(), "running": self.running, "failed": self.errors, "pace": self.pace()},
+            )
+
+    def pace(self) -> float:
+        return sum(self.ratio) / len(self.ratio) if self.ratio else 1.0
+
+
+def export(store: Store, summary: Step, folder: Path) -> None:
+    """Copy the tables and figures of a finished study out of the store."""
+    source = store.fetch(summary.key)
+    for entry in source.iterdir():
+        target = folder / entry.name
+        if entry.is_dir():
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(entry, target)
+        elif entry.name != "entry.json":
+            shutil.copy2(entry, target)
+
+
+def status(folder: Path) -> dict[str, Any]:
+    """What is done, running and failed, and about how long is left."""
+    plan = read_json(folder / PLAN) if (folder / PLAN).exists() else None
+    if not isinstance(plan, dict) or "steps" not in plan:
+        raise InputError(f"{folder} is not a study's folder: it has no {PLAN}.")
+    store = Store(plan["store"])
+    done = [step for step in plan["steps"] if store.has(step["key"])]
+    missing = [step for step in plan["steps"] if not store.has(step["key"])]
+    now: dict[str, Any] = {"pid": None, "running": {}, "failed": {}, "pace": 1.0}
+    with contextlib.suppress(OSError, json.JSONDecodeError):
+        now |= json.loads((folder / STATUS).read_text(encoding="utf-8"))
+    alive = now["pid"] is not None and _is_alive(int(now["pid"]))
+    left = sum(step["seconds"] for step in missing) * now["pace"]
+    return {
+        "study": plan["study"],
+        "budget": plan["budget"],
+        "steps": len(plan["steps"]),
+        "done": len(done),
+        "running": now["running"] if alive and missing else {},
+        "failed": now["failed"],
+        "alive": alive and bool(missing),
+        "seconds_left": round(left / max(1, len(now["running"]) if alive else 1), 1),
+        "missing": [step["name"] for step in missing],
+    }
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

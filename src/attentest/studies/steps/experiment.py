@@ -1,0 +1,46 @@
+"""Conclude an experiment from the runs and findings that were made for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attentest import __version__
+from attentest.studies.cells import write_cells
+from attentest.studies.experiments import make_experiment
+from attentest.training.folder import read_json
+from attentest.training.listener import Listener
+from attentest.training.run import Run
+from attentest.trials.finding import Finding
+
+
+def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
+    experiment = make_experiment(settings["experiment"], settings["settings"])
+    runs = {role.partition(" ")[2]: Run(path) for role, path in inputs.items() if role.startswith("run ")}
+    findings = {
+        role.partition(" ")[2]: read_json(next(path.glob("*/finding.json")))
+        for role, path in inputs.items()
+        if role.startswith("finding ")
+    }
+    base = runs["base"]
+    result = experiment.conclude(runs, findings)
+    finding = Finding(
+        trial=experiment.name,
+        question=experiment.question,
+        answer=result.conclusion.answer,
+        table=result.table,
+        summary=result.conclusion.summary,
+        signature={
+            "attentest": __version__,
+            "experiment": experiment.name,
+            "settings": settings["settings"],
+            "corpus": base.settings["corpus"]["name"],
+            "corpus_hash": base.settings["corpus"]["fingerprint"],
+            "model": base.settings["model"],
+        },
+        chart=result.conclusion.chart,
+        notes=tuple(result.conclusion.notes),
+    )
+    finding.save(out / experiment.name)
+    write_cells(out, result.cells)

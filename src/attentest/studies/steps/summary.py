@@ -1,0 +1,100 @@
+"""Gather a study's results: tables, figures, and ours beside the published figures."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attentest.studies.cells import Cell, cells_of_finding, cells_of_run, read_cells
+from attentest.studies.published import Compared, compare
+from attentest.training.folder import read_json, write_json
+from attentest.training.listener import Listener
+from attentest.training.run import Run
+
+
+def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
+    ours: dict[tuple[str, str], list[Cell]] = {}
+    findings = []
+    runs: dict[tuple[Any, ...], Run] = {}
+    for place in settings["results"]:
+        folder = inputs[place["role"]]
+        where = (place["corpus"], place["model"], place["projection"], place["seed"])
+        cells = ours.setdefault((place["corpus"], place["model"]), [])
+        if place["kind"] == "run":
+            runs[where] = Run(folder)
+            # only the first model of a kind stands for the paper's
+            cells += cells_of_run(runs[where], "base" if place["projection"] == "softmax" else place["projection"])
+            continue
+        finding_folder = next(folder.glob("*/finding.json")).parent
+        finding = read_json(finding_folder / "finding.json")
+        if place["kind"] == "experiment":
+            cells += read_cells(folder)
+        else:
+            cells += cells_of_finding(finding, place["projection"], runs[where].classes)
+        name = " ".join(str(part) for part in (*where[:3], f"seed {where[3]}", place["name"], place["kind"]))
+        target = out / "findings" / name.replace(":", "_").replace("/", "_")
+        shutil.copytree(finding_folder, target)
+        findings.append(
+            {key: place[key] for key in ("corpus", "model", "projection", "seed", "kind", "name")}
+            | {"question": finding["question"], "answer": finding["answer"], "folder": str(target.relative_to(out))}
+        )
+    rows = [
+        {"corpus": corpus, "model": model, **vars(cell)} for (corpus, model), cells in ours.items() for cell in cells
+    ]
+    _write_csv(out / "ours.csv", rows)
+    summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
+    if settings["paper"]:
+        compared = compare(settings["paper"], ours, settings["tolerances"])
+        _write_csv(out / "beside_published.csv", [c.as_row() for c in compared])
+        summary |= {"cells": count(compared), "not_covered": settings["not_covered"]}
+    write_json(out / "summary.json", summary)
+    (out / "summary.md").write_text(_page(summary, compared if settings["paper"] else []), encoding="utf-8")
+
+
+def count(compared: Sequence[Compared]) -> dict[str, int]:
+    return {
+        "published": len(compared),
+        "with public data": sum(c.theirs.public for c in compared),
+        "ours": sum(c.ours is not None for c in compared),
+        "within tolerance": sum(bool(c.within) for c in compared),
+    }
+
+
+def _page(summary: Mapping[str, Any], compared: Sequence[Compared]) -> str:
+    lines = [f"# {summary['study']}", "", f"Budget: {summary['budget']}.", ""]
+    for finding in summary["findings"]:
+        lines += [f"- **{finding['corpus']}, {finding['model']}, {finding['name']}**: {finding['answer']}"]
+    if compared:
+        cells = summary["cells"]
+        lines += [
+            "",
+            f"{cells['ours']} of {cells['published']} published cells have one of ours "
+            f"({cells['with public data']} can be had with public data); {cells['within tolerance']} lie within the "
+            "tolerance of their table.",
+            "",
+            "| table | corpus | model | variant | measure | published | ours | interval | difference | tolerance |",
+            "|---|---|---|---|---|---|---|---|---|---|",
+        ]
+        lines += [_line(c) for c in compared if c.ours is not None]
+        lines += ["", *(f"- not covered: {table}: {why}" for table, why in summary["not_covered"].items())]
+    return "\n".join(lines) + "\n"
+
+
+def _line(c: Compared) -> str:
+    assert c.ours is not None
+    mark = "" if c.within else " ✗"
+    return (
+        f"| {c.theirs.table} | {c.theirs.corpus} | {c.theirs.model} | {c.theirs.variant} | {c.theirs.measure} "
+        f"| {c.theirs.value:g} | {c.ours.value:.3f} | [{c.ours.low:.3f}, {c.ours.high:.3f}] "
+        f"| {c.difference:+.3f}{mark} | {c.tolerance:g} |"
+    )
+
+
+def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else ["empty"])
+        writer.writeheader()
+        writer.writerows(rows)

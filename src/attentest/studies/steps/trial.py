@@ -1,0 +1,20 @@
+"""Put one run on one trial."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from attentest.training.listener import Listener
+from attentest.training.run import Run
+from attentest.trials import make_trial
+from attentest.trials.hold import hold
+from attentest.trials.subject import subject_of
+
+
+def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
+    subject = replace(subject_of(Run(inputs["run"]), texts=settings["texts"]), folder=out)
+    trial = make_trial(settings["trial"], **settings["settings"])
+    hold([trial], subject, lambda done, total: listener.progress("read", done, total))

@@ -1,0 +1,250 @@
+"""The engine: keys, the store's promises, and plans that fail, die and go on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from attentest.engine import Plan, Step, Store, run_plan
+from attentest.engine.code_version import _imports, code_version
+from attentest.engine.local import LocalPool, attempt
+from attentest.engine.perform import perform
+from attentest.engine.run import Event, Watcher
+from attentest.engine.store import DamagedError
+from attentest.errors import InputError
+
+TOY = "toy_steps"
+
+
+class Here:
+    """Steps in this process, one at a time."""
+
+    slots = 1
+
+    def __init__(self, store: Store) -> None:
+        self.store, self.events = store, []
+
+    def start(self, step: Step) -> None:
+        self.events.append(attempt(step, self.store))
+
+    def wait(self) -> list[Event]:
+        found, self.events = self.events, []
+        return found
+
+    def stop(self) -> None:
+        pass
+
+
+class Notes(Watcher):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def note(self, sentence: str) -> None:
+        self.said.append(sentence)
+
+
+def chain(log: Path, *numbers: int, **more: object) -> Plan:
+    """Each number added to the sum of the one before."""
+    plan, last = Plan(), {}
+    for number in numbers:
+        settings = {"number": number, "log": str(log), **more}
+        last = {"before": plan.add(f"add {number}", f"{TOY}:add", settings, last)}
+    return plan
+
+
+def ran(log: Path) -> list[int]:
+    return [int(line) for line in (log / "ran").read_text().split()]
+
+
+def test_a_plan_runs_once_and_its_results_stay(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2, 3)
+    first = run_plan(plan, store, Here(store))
+    assert (first.done, first.reused, first.failed) == (3, 0, {})
+    *_, last = plan
+    assert (store.fetch(last.key) / "sum").read_text() == "6"
+    again = run_plan(plan, store, Here(store))
+    assert (again.done, again.reused) == (0, 3)
+    longer = run_plan(chain(tmp_path, 1, 2, 3, 4), store, Here(store))  # another plan with the same beginning
+    assert (longer.done, longer.reused) == (1, 3)
+    assert ran(tmp_path) == [1, 2, 3, 4]
+
+
+def test_keys_hang_on_settings_inputs_and_code() -> None:
+    plan = Plan()
+    one = plan.add("a", f"{TOY}:add", {"number": 1})
+    assert plan.add("the same under another name", f"{TOY}:add", {"number": 1}) is one
+    keys = {
+        one.key,
+        plan.add("a", f"{TOY}:add", {"number": 2}).key,
+        plan.add("a", f"{TOY}:fail", {"number": 1}).key,
+        plan.add("a", f"{TOY}:add", {"number": 1}, {"before": one}).key,
+        plan.add("a", f"{TOY}:add", {"number": 1}, modules=("attentest.trials.uniform",)).key,
+    }
+    assert len(keys) == 5
+
+
+def test_code_versions_follow_imports() -> None:
+    assert "attentest.measures.kendall" in _imports("attentest.trials.correlation")
+    assert code_version("attentest.trials.permutation") != code_version("attentest.trials.uniform")
+    assert code_version("attentest.errors") == code_version("attentest.errors")
+
+
+def test_a_failed_step_stops_only_what_stands_on_it(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
+    broken = plan.add("broken", f"{TOY}:fail", {})
+    plan.add("hopeless", f"{TOY}:add", {"number": 9}, {"before": broken})
+    outcome = run_plan(plan, store, Here(store))
+    assert outcome.done == 2
+    assert outcome.failed == {"broken": "this one never works"}
+    assert outcome.skipped == ["hopeless"]
+    assert not store.has(broken.key)  # half a result is none
+
+
+def test_a_damaged_entry_is_found_said_and_done_again(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
+    run_plan(plan, store, Here(store))
+    first, last = plan
+    (store.path(last.key) / "sum").write_text("7")
+    with pytest.raises(DamagedError):
+        store.fetch(last.key)
+    watcher = Notes()
+    assert run_plan(plan, store, Here(store), [watcher]).done == 1
+    assert "'add 2' was damaged in the store and is done again" in watcher.said[0]
+    assert (store.fetch(last.key) / "sum").read_text() == "3"
+    (store.path(first.key) / "entry.json").write_text("{")
+    assert run_plan(plan, store, Here(store), [watcher]).done == 1  # only what was damaged
+
+
+def test_what_only_finished_steps_stand_on_is_not_made_again(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
+    run_plan(plan, store, Here(store))
+    first, last = plan
+    store.discard(first.key)
+    assert run_plan(plan, store, Here(store), targets=[last]).done == 0
+
+
+def test_a_store_behind_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "one"))
+    store, plan = Store("memory://bucket/attentest"), chain(tmp_path, 1, 2)
+    run_plan(plan, store, Here(store))
+    monkeypatch.setenv("HOME", str(tmp_path / "two"))  # another machine, with no copies yet
+    other = Store("memory://bucket/attentest")
+    assert other.root != store.root
+    *_, last = plan
+    assert (other.fetch(last.key) / "sum").read_text() == "3"
+    assert run_plan(plan, other, Here(other)).done == 0
+    other.discard(last.key)
+    assert not other.has(last.key)
+
+
+def test_collecting_keeps_what_studies_need(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
+    run_plan(plan, store, Here(store))
+    first, last = plan
+    (tmp_path / "study").mkdir()
+    store.register(tmp_path / "study", [last.key])
+    assert store.collect(dry_run=True)[0] == 1
+    assert store.has(first.key)
+    assert store.collect()[0] == 1
+    assert store.has(last.key)
+    assert not store.has(first.key)
+    (tmp_path / "study").rmdir()
+    assert store.collect()[0] == 1
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_store_that_cannot_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(InputError, match="cannot be written: Permission denied"):
+        Store(tmp_path / "store")
+    tmp_path.chmod(0o700)
+
+
+def test_a_store_where_a_file_is(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be written"):
+        Store(tmp_path / "file" / "store")
+
+
+def test_an_unknown_url() -> None:
+    with pytest.raises(InputError, match="cannot be opened"):
+        Store("nosuch://bucket")
+
+
+@pytest.fixture
+def workers_find_toys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+
+
+@pytest.mark.usefixtures("workers_find_toys")
+def test_the_local_pool(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
+    plan.add("broken", f"{TOY}:fail", {})
+    plan.add("killed once", f"{TOY}:add", {"number": 5, "log": str(tmp_path), "dies": True})
+    watcher = Notes()
+    outcome = run_plan(plan, store, LocalPool(store, 2), [watcher])
+    assert outcome.done == 3
+    assert outcome.failed == {"broken": "this one never works"}
+    assert watcher.said == ["The worker of 'killed once' died; it is started again."]
+    assert sorted(ran(tmp_path)) == [1, 2, 5, 5]
+
+
+def test_no_workers() -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        LocalPool(Store("memory://x"), -1)
+
+
+RUN = """
+import sys
+from pathlib import Path
+sys.path[:0] = sys.argv[1:3]
+from test_engine import Here, chain
+from attentest.engine import Store, run_plan
+store = Store(sys.argv[3])
+run_plan(chain(Path(sys.argv[4]), 1, 2, 3, 4, seconds=0.05), store, Here(store))
+"""
+
+
+def start_run(store: Path, log: Path) -> subprocess.Popen:
+    here = Path(__file__).parent
+    return subprocess.Popen([sys.executable, "-c", RUN, str(here), str(here), str(store), str(log)])
+
+
+def test_killed_at_any_moment_nothing_finished_runs_twice(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    for moment in (1.0, 1.3, 1.6):
+        process = start_run(store, tmp_path)
+        time.sleep(moment)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert start_run(store, tmp_path).wait() == 0
+    kept = Store(store)
+    *_, last = chain(tmp_path, 1, 2, 3, 4, seconds=0.05)
+    assert (kept.fetch(last.key) / "sum").read_text() == "10"
+    times = {n: ran(tmp_path).count(n) for n in (1, 2, 3, 4)}
+    # a step may have been under way at each kill, but what was finished is never done again
+    assert sum(times.values()) <= 4 + 3
+
+
+def test_two_at_once_share_the_work(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    both = [start_run(store, tmp_path) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    assert sorted(ran(tmp_path)) == [1, 2, 3, 4]
+
+
+def test_what_another_made_meanwhile_is_taken(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1)
+    (step,) = plan
+    assert perform(step, store) is True
+    assert perform(step, store) is False
+    manifest = json.loads((store.path(step.key) / "entry.json").read_text())
+    assert manifest["settings"]["number"] == 1
+    assert set(manifest["files"]) == {"sum"}

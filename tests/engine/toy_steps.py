@@ -1,0 +1,31 @@
+"""Steps small enough to count: used by the engine's tests, also in worker processes."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from attentest.errors import InputError
+
+
+def add(settings: dict, inputs: dict[str, Path], out: Path, listener: object) -> None:
+    """The sum of a number and of what the inputs hold; leaves a mark each time it runs."""
+    total = settings["number"] + sum(int((path / "sum").read_text()) for path in inputs.values())
+    mark(settings)
+    time.sleep(settings.get("seconds", 0))
+    if settings.get("dies") and not (Path(settings["log"]) / "died").exists():
+        (Path(settings["log"]) / "died").touch()
+        os.kill(os.getpid(), 9)
+    (out / "sum").write_text(str(total))
+
+
+def fail(settings: dict, inputs: dict[str, Path], out: Path, listener: object) -> None:
+    (out / "half").write_text("half")
+    raise InputError("this one never works")
+
+
+def mark(settings: dict) -> None:
+    if "log" in settings:
+        with (Path(settings["log"]) / "ran").open("a") as file:
+            file.write(f"{settings['number']}\n")
