@@ -12,8 +12,12 @@ import typer
 from attentest import cli
 from attentest.corpora import FORMATS, corpus_names
 from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS
+from attentest.studies import PAPERS
+from attentest.studies.experiments import EXPERIMENTS
+from attentest.studies.schema import read_study
 from attentest.training.folder import FILES
 from attentest.trials import TRIALS
+from attentest.trials.scores import SCORES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -69,6 +73,17 @@ def test_readme_lists_every_part_and_every_file_of_a_run() -> None:
 
 def test_readme_lists_every_trial() -> None:
     assert all(f"`{name}`" in README for name in TRIALS)
+
+
+def test_readme_lists_measures_studies_and_experiments() -> None:
+    for name in {*SCORES, *PAPERS, *EXPERIMENTS} - {"attention"}:
+        assert f"`{name}`" in README, name
+
+
+def test_the_study_in_the_readme_can_be_read(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "mine.yaml").write_text(example)
+    assert read_study(tmp_path / "mine.yaml").seeds == (0, 1)
 
 
 def test_every_name_has_a_summary() -> None:

@@ -1,0 +1,193 @@
+"""Studies: what their YAML may say, what they expand to, and a whole one from nothing to its tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from test_engine import Here
+
+import attentest
+from attentest.engine import Store
+from attentest.studies import PAPERS, find_study
+from attentest.studies.cells import Cell
+from attentest.studies.expand import expand, with_budget
+from attentest.studies.experiments import EXPERIMENTS, experiment_class, make_experiment
+from attentest.studies.folder import status
+from attentest.studies.published import compare, published
+from attentest.studies.run import run_study
+from attentest.studies.schema import read_study
+
+SMALL = {
+    "name": "small",
+    "corpora": ["planted"],
+    "columns": {"rows": 200},
+    "training": {"epochs": 2, "dimension": 12, "hidden": 8},
+    "trials": [
+        "uniform",
+        "flips",
+        {"correlation": {"measures": ["gradient", "leave-one-out"]}},
+        {"dispersion": {"influence_texts": 3}},
+        {"information": {"runs": 2, "clusters": 5}},
+    ],
+    "experiments": {
+        "uniform": {},
+        "seeds": {"seeds": 2},
+        "guides": {"epochs": 2},
+        "adversary": {"lambdas": [0.0, 0.01], "epochs": 2, "seeds": 2},
+        "frozen": {"epochs": 2},
+        "sparsity": {"lambdas": [0.0, 0.5]},
+        "fix": {"runs": 2},
+        "informed-adversary": {"strength": 0.01, "epochs": 2, "runs": 2},
+        "gumbel": {"runs": 2},
+    },
+    "budgets": {"small": {"texts": 20, "experiments": {"seeds": {"seeds": 1}}}},
+}
+
+
+def written(folder: Path, content: object) -> Path:
+    file = folder / "mine.yaml"
+    file.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False))
+    return file
+
+
+def test_a_whole_study(tmp_path: Path) -> None:
+    study, store, out = read_study(written(tmp_path, SMALL)), Store(tmp_path / "store"), tmp_path / "study"
+    assert set(study.experiments) == set(EXPERIMENTS)
+    outcome = run_study(study, out, Here, budget="small", store=store)
+    assert outcome.failed == {}
+    assert outcome.skipped == []
+    summary = json.loads((out / "summary.json").read_text())
+    assert {row["name"] for row in summary["findings"]} == set(EXPERIMENTS) | set(study.trials)
+    for row in summary["findings"]:
+        finding = json.loads((out / row["folder"] / "finding.json").read_text())
+        assert finding["answer"].endswith(".")
+        assert (out / row["folder"] / "figure.svg").read_text().startswith("<svg")
+    with (out / "ours.csv").open() as file:
+        cells = {(row["variant"], row["measure"]): float(row["value"]) for row in csv.DictReader(file)}
+    assert 0 <= cells[("guide: base LSTM", "f1")] <= 1
+    assert 0 <= cells[("adversary, lambda=0.01", "jsd")] <= 0.6932
+    assert cells[("adversary, lambda=0", "tvd")] >= 0
+    assert ("fix attention", "delta weighted tau") in cells
+    assert ("frozen", "delta accuracy") in cells
+    assert ("sparsegen, lambda varied", "correlation of lambda with entropy of gradient") in cells
+    assert "Budget: small." in (out / "summary.md").read_text()
+    again = run_study(study, out, Here, budget="small", store=store)
+    assert again.done == 0
+    now = status(out)
+    assert now["done"] == now["steps"]
+    assert not now["alive"]
+    with pytest.raises(attentest.InputError, match="holds the study small"):
+        run_study(read_study(written(tmp_path, SMALL | {"name": "other"})), out, Here, budget="small", store=store)
+
+
+def test_a_changed_corpus_is_said_and_done_again(tmp_path: Path) -> None:
+    rows = [f"a {word} film {i},{label}" for i in range(30) for word, label in (("good", 1), ("bad", 0))]
+    file = tmp_path / "reviews.csv"
+    file.write_text("\n".join(["text,label", *rows]))
+    content = {"corpora": [str(file)], "training": SMALL["training"], "trials": ["uniform"]}
+    study, store = read_study(written(tmp_path, content)), Store(tmp_path / "store")
+    assert run_study(study, tmp_path / "out", Here, store=store).done == 4
+    file.write_text("\n".join(["text,label", *rows, "a fine film,1"]))
+    said: list[str] = []
+
+    class Notes:
+        def note(self, sentence: str) -> None:
+            said.append(sentence)
+
+        def __getattr__(self, name: str):
+            return lambda *_: None
+
+    assert run_study(study, tmp_path / "out", Here, store=store, watchers=[Notes()]).done == 4
+    assert said == [f"{file} has changed since the last run; what stands on it is done again."]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("corpora: [planted]\ntrails: [uniform]\n", "line 2: 'trails' is not known; did you mean 'trials'"),
+        ("corpora: [planted]\ntrials:\n  - uniform\n  - permutaton\n", "line 4: 'permutaton' .* 'permutation'"),
+        ("corpora: [planted]\nexperiments:\n  sedes: {}\n", "line 3: 'sedes' is not known .* 'seeds'"),
+        ("corpora: [planted]\nexperiments:\n  seeds: {seed: 3}\n", "line 3: .*did you mean 'seeds'"),
+        ("corpora: [planted]\ntrials:\n  permutation:\n    permutations: 0\n", "line 3: .*at least 1"),
+        ("corpora: [planted]\ntraining:\n  epoch: 3\n", "line 3: 'epoch' is not known in training; .* 'epochs'"),
+        ("corpora: [planted]\nmodels:\n  - {encodr: cnn}\n", "line 3: 'encodr' .*'encoder'"),
+        ("corpora: [planted]\nbudgets:\n  tiny: {}\n", "line 3: 'tiny' is not known"),
+        ("corpora: [planted]\nbudgets:\n  small: {trials: {uniform: {}}}\n", "line 3: 'uniform' is not known"),
+        ("trials: [uniform]\n", "corpora are missing"),
+        ("corpora: planted\n", "line 1: corpora must be a list"),
+        ("- a\n", "is not a study"),
+        ("a: [\n", "is not YAML"),
+    ],
+)
+def test_bad_yaml_is_told_with_its_line(tmp_path: Path, content: str, sentence: str) -> None:
+    with pytest.raises(attentest.InputError, match=sentence):
+        read_study(written(tmp_path, content))
+
+
+def test_unknown_studies() -> None:
+    with pytest.raises(attentest.InputError, match="did you mean 'jain2019'"):
+        find_study("jain2020")
+    with pytest.raises(attentest.InputError, match="no such file"):
+        find_study("nothing.yaml")
+    with pytest.raises(attentest.InputError, match="small, paper"):
+        with_budget(find_study("jain2019"), "huge")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_paper_has_a_study_and_figures(paper: str) -> None:
+    study = find_study(paper)
+    assert study.paper == paper
+    tables = {row.table for row in published(paper)}
+    assert len(tables) >= 2
+    assert set(study.tolerances) <= tables
+    for budget in ("small", "paper"):
+        assert with_budget(study, budget).corpora
+
+
+def test_every_published_cell_is_whole() -> None:
+    for paper in PAPERS:
+        rows = published(paper)
+        keys = [(r.table, r.corpus, r.model, r.variant, r.measure) for r in rows]
+        assert len(set(keys)) == len(keys)
+        assert all(r.paper == paper and r.corpus and r.measure and r.trial for r in rows)
+
+
+def test_ours_beside_theirs() -> None:
+    # WP Table 2: SST, base, F1 .831; Table 5: λ = 5e-4 on SST has JSD .100
+    ours = {
+        ("sst_jw", "bilstm+additive"): [
+            Cell("base", "f1", 0.82, 0.80, 0.84),
+            Cell("adversary, lambda=0.0005", "jsd", 0.5, 0.4, 0.6),
+        ]
+    }
+    compared = compare("wiegreffe2019", ours, {"Table 2": 0.03, "Table 5": 0.1})
+    found = {(c.theirs.table, c.theirs.variant): c for c in compared if c.ours is not None}
+    assert found[("Table 2", "base")].within is True
+    assert found[("Table 2", "base")].difference == pytest.approx(0.82 - 0.831)
+    assert found[("Table 5", "adversary, lambda=5e-4")].within is False
+    assert found[("Table 5", "adversary, lambda=5e-4")].theirs.value == 0.1
+    assert len(found) == 2
+
+
+def test_steps_shared_by_experiments_are_planned_once(tmp_path: Path) -> None:
+    content = SMALL | {"experiments": {"seeds": {"seeds": 2}, "adversary": SMALL["experiments"]["adversary"]}}  # type: ignore[index]
+    names = [step.name for step in expand(read_study(written(tmp_path, content))).plan]
+    assert len(names) == len(set(names))
+    assert sum("seed 1" in name for name in names) == 1
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_says_what_it_asks(name: str) -> None:
+    kind = experiment_class(name)
+    assert kind.question.endswith("?")
+    assert kind.source
+    labels = {"base"}
+    for training in make_experiment(name, {}).trainings():
+        assert {training.preset, training.start, training.base} - {None} <= labels, training.label
+        labels.add(training.label)
+    for on in make_experiment(name, {}).trials():
+        assert on.label in labels
