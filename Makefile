@@ -13,7 +13,7 @@ install: .venv/ready
 	touch $@
 
 .venv/ready: .venv/base
-	$(INSTALL) -e '.[demo,hf,explain,dev]'
+	$(INSTALL) -e '.[demo,hf,explain,ray,dev]'
 	touch $@
 
 demo: .venv/base

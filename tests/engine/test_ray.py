@@ -1,0 +1,108 @@
+"""A real Ray on this machine: the same study gives the same tables, also when a worker is killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+from test_engine import Here
+
+from attentest.engine import Plan, Store, run_plan
+from attentest.engine.on_ray import RayPool
+from attentest.errors import InputError
+from attentest.studies.run import run_study
+from attentest.studies.schema import read_study
+
+ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'attentest[ray]'")
+
+STUDY = {
+    "corpora": ["planted"],
+    "columns": {"rows": 200},
+    "training": {"epochs": 6, "dimension": 12, "hidden": 8},
+    "trials": ["uniform"],
+    "experiments": {"seeds": {"seeds": 2}},
+}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> None:
+    here = str(Path(__file__).parent)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": here}})
+    yield
+    ray.shutdown()
+
+
+def tables(folder: Path) -> dict[str, str]:
+    return {str(f.relative_to(folder)): f.read_text() for f in sorted(folder.rglob("*.csv"))}
+
+
+@pytest.mark.slow
+def test_the_same_tables_also_when_a_worker_is_killed(cluster: None, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(yaml.safe_dump(STUDY))
+    study = read_study(file)
+    here = run_study(study, tmp_path / "here", Here, store=Store(tmp_path / "a"))
+    killed: list[int] = []
+    killer = threading.Thread(target=kill_a_worker, args=(tmp_path / "b" / "work", killed))
+    killer.start()
+    on_ray = run_study(study, tmp_path / "ray", RayPool, store=Store(tmp_path / "b"))
+    killer.join()
+    assert killed
+    assert (here.failed, on_ray.failed) == ({}, {})
+    assert on_ray.done == here.done
+    assert tables(tmp_path / "here") == tables(tmp_path / "ray")
+
+
+def kill_a_worker(work: Path, killed: list[int]) -> None:
+    """SIGKILL to the process that holds the lock of a training which is under way."""
+    until = time.monotonic() + 90
+    while time.monotonic() < until and not killed:
+        for folder in work.glob("*"):
+            pid = _writer(folder) if (folder / "checkpoint.safetensors").exists() else None
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+                return
+        time.sleep(0.02)
+
+
+def _writer(folder: Path) -> int | None:
+    """The process that has the lock file of this entry open."""
+    lock = folder.parents[1] / "locks" / folder.name
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            handles = [str(handle.readlink()) for handle in (process / "fd").iterdir()]
+        except OSError:
+            continue
+        if str(lock) in handles and int(process.name) != os.getpid():
+            return int(process.name)
+    return None
+
+
+@pytest.mark.slow
+def test_failed_steps_on_ray(cluster: None, tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), Plan()
+    plan.add("broken", "toy_steps:fail", {})
+    plan.add("good", "toy_steps:add", {"number": 2})
+    outcome = run_plan(plan, store, RayPool(store))
+    assert outcome.failed == {"broken": "this one never works"}
+    assert outcome.done == 1
+
+
+def test_ray_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(InputError, match="not installed"):
+        RayPool(Store(tmp_path))
+
+
+@pytest.mark.slow
+def test_ray_that_cannot_be_reached(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be reached"):
+        RayPool(Store(tmp_path), "127.0.0.1:1")

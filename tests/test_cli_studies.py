@@ -1,0 +1,111 @@
+"""The commands of studies, as a user gives them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+YAML = """
+corpora: [planted]
+columns: {rows: 200}
+training: {epochs: 3, dimension: 12, hidden: 8}
+trials: [uniform]
+experiments:
+  - seeds: {seeds: 2}
+"""
+
+
+def attentest(*arguments: object) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "attentest.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.yaml"
+    file.write_text(YAML)
+    return file
+
+
+def tables(folder: Path) -> dict[str, str]:
+    return {str(f.relative_to(folder)): f.read_text() for f in sorted(folder.rglob("*.csv"))}
+
+
+def test_plan_run_status_and_collect(study: Path, tmp_path: Path) -> None:
+    store, out = tmp_path / "store", tmp_path / "out"
+    dry = attentest("study", study, "--dry-run", "--store", store, "--json")
+    planned = json.loads(dry.stdout)
+    assert len(planned["steps"]) == 7
+    assert not any(step["done"] for step in planned["steps"])
+    done = attentest("study", study, "--store", store, "--out", out, "--json")
+    assert json.loads(done.stdout)["done"] == 7
+    assert done.returncode == 0
+    assert "7 of 7 steps done" in attentest("status", out).stdout
+    assert "0 entries" in attentest("store", "gc", "--store", store).stdout
+    dry = attentest("study", study, "--dry-run", "--store", store)
+    assert dry.stdout.count("done  ") == 7
+
+
+def test_killed_and_started_again_the_tables_are_the_same(study: Path, tmp_path: Path) -> None:
+    """A short version of many kills: two here, at moments when different steps are under way."""
+    whole = attentest("study", study, "--store", tmp_path / "a", "--out", tmp_path / "whole", "--workers", 1)
+    assert whole.returncode == 0
+    again = ["study", str(study), "--store", str(tmp_path / "b"), "--out", str(tmp_path / "broken"), "--workers", "1"]
+    seen: set[str] = set()
+    for moment in (6.0, 8.0):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "attentest.cli", *again],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        time.sleep(moment)
+        import os
+
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        finished = {path.name for path in (tmp_path / "b" / "entries").glob("*")}
+        assert seen <= finished
+        seen = finished
+    made = {path.name: (path / "entry.json").read_text() for path in (tmp_path / "b" / "entries").glob("*")}
+    assert attentest(*again).returncode == 0
+    assert tables(tmp_path / "whole") == tables(tmp_path / "broken")
+    for name, manifest in made.items():  # what was finished was not made again
+        assert (tmp_path / "b" / "entries" / name / "entry.json").read_text() == manifest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("study", "wiegrefe2019"), "did you mean 'wiegreffe2019'"),
+        (("study", "nothing.yaml"), "no such file"),
+        (("study", "jain2019", "--engine", "slurm"), "choose local or ray"),
+        (("study", "jain2019", "--budget", "huge", "--corpus", "planted"), "small, paper"),
+        (("study", "jain2019", "imdb"), "name corpora after --corpus"),
+        (("status", "."), "is not a study's folder"),
+        (("study", "jain2019", "--corpus", "nothing"), "nothing"),
+    ],
+)
+def test_bad_input_is_a_sentence(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "attentest.cli", *arguments], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert found.returncode == 2
+    assert sentence in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_a_failed_step_is_listed(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(YAML.replace("epochs: 3", "epochs: 3, lr: 1.0e+30"))
+    found = attentest("study", file, "--store", tmp_path / "store", "--out", tmp_path / "out", "--workers", 1)
+    assert found.returncode == 1
+    assert "failed: train planted" in found.stdout
+    assert "Training diverged" in found.stdout
+    assert "stand on failed steps" in found.stdout
