@@ -102,7 +102,15 @@ def test_ray_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         RayPool(Store(tmp_path))
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
+def test_ray_that_cannot_be_reached(tmp_path: Path, address: str) -> None:
+    ray.shutdown()
+    with pytest.raises(InputError, match="cannot be reached: Connection refused"):
+        RayPool(Store(tmp_path), address)
+
+
 @pytest.mark.slow
-def test_ray_that_cannot_be_reached(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be reached"):
-        RayPool(Store(tmp_path), "127.0.0.1:1")
+def test_no_ray_on_this_machine(tmp_path: Path) -> None:
+    ray.shutdown()
+    with pytest.raises(InputError, match="'auto' cannot be reached"):
+        RayPool(Store(tmp_path), "auto")

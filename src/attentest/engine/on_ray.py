@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ class RayPool:
         self._ray, self._store = ray, store
         self._mine = not ray.is_initialized()
         if self._mine:
+            _knock(address)
             try:
                 ray.init(address=address, log_to_driver=False, configure_logging=False)
             except (ConnectionError, ValueError, RuntimeError) as error:
@@ -55,6 +57,17 @@ class RayPool:
         except self._ray.exceptions.RayError as error:
             return Event(step.key, "failed", str(error).splitlines()[0])
         return event
+
+
+def _knock(address: str | None) -> None:
+    """Ray itself would knock for minutes at a door where nobody is, and then end the process."""
+    host, colon, port = (address or "").rpartition("://")[2].rpartition(":")
+    if not colon or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except OSError as error:
+        raise InputError(f"Ray at '{address}' cannot be reached: {error.strerror or error}.") from error
 
 
 def _attempt(step: Step, place: str) -> Event:
