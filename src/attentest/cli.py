@@ -219,6 +219,7 @@ def trial(
 ) -> None:
     """Put a run's attention on trial: print the finding, write its table, figure and settings."""
     from attentest.progress import TerminalListener
+    from attentest.training.folder import without_nan
     from attentest.training.run import choose_device
     from attentest.trials import TRIALS, hold, make_trial, subject_of
 
@@ -231,7 +232,7 @@ def trial(
     with TerminalListener(quiet=as_json) as listener:
         findings = hold(chosen, subject, lambda done, total: listener.progress("read", done, total))
     if as_json:
-        found = [finding.as_dict() for finding in findings]
+        found = [without_nan(finding.as_dict()) for finding in findings]
         print(json.dumps(found if name == "all" else found[0], ensure_ascii=False))
         return
     for finding in findings:
@@ -304,7 +305,9 @@ def study(
     if engine not in ("local", "ray"):
         raise InputError(f"The engine '{engine}' is not known; choose local or ray.")
     if dry_run:
-        _print_plan(plan_study(chosen, budget, corpora, data_dir).plan, Store(store), as_json)
+        expanded = plan_study(chosen, budget, corpora, data_dir)
+        expanded.summarise()
+        _print_plan(expanded.plan, Store(store), as_json)
         return
     from attentest.engine.local import LocalPool
     from attentest.engine.on_ray import RayPool
@@ -334,7 +337,7 @@ def study(
             print(f"failed: {step}\n  {error}")
         if outcome.skipped:
             print(f"not run, as they stand on failed steps: {', '.join(outcome.skipped)}")
-        if (folder / "summary.md").exists() and not outcome.failed:
+        if (folder / "summary.md").exists():
             print((folder / "summary.md").read_text(encoding="utf-8"))
         print(folder)
     if outcome.failed:
@@ -354,8 +357,8 @@ def status(
         print(json.dumps(found, ensure_ascii=False))
         return
     print(f"{found['study']}, budget {found['budget']}: {found['done']} of {found['steps']} steps done")
-    for name, now in found["running"].items():
-        print(f"  running  {name}: {now['stage']} {100 * now['share']:.0f} %")
+    for now in found["running"].values():
+        print(f"  running  {now['name']}: {now['stage']} {100 * now['share']:.0f} %")
     for name, error in found["failed"].items():
         print(f"  failed   {name}: {error.splitlines()[-1]}")
     if found["missing"]:

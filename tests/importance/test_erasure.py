@@ -268,9 +268,21 @@ def test_modes_are_left_as_they_were_and_the_result_is_an_ordinary_tensor() -> N
 
 def test_a_broken_model_gets_its_mode_back() -> None:
     model = made_model(OtherModel, projection="preset").train()
-    with pytest.raises(InputError, match="needs weights"):
+    with pytest.raises(InputError, match="need weights"):
         removed_probabilities(model, made_batch([3]))
     assert model.training
+
+
+@pytest.mark.parametrize("sharpness", [10.0, 100.0, 1000.0])
+def test_weights_that_sit_on_one_token(sharpness: float) -> None:
+    """Without it little is left of the sums, and what is left must still be right."""
+    model, batch = made_model(scale=3.0).float(), made_batch([12] * 8, seed=5)
+    with torch.no_grad():
+        model.alignment.outer.weight.mul_(sharpness)
+        largest = model.attend(model.encode(batch))["token"].max()
+    assert largest > 0.9
+    wanted = removed_probabilities(model.double(), batch, tolerance=0)
+    assert (removed_probabilities(model.float(), batch) - wanted).abs().max() <= 1e-5
 
 
 def test_unknown_removal() -> None:

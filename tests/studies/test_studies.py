@@ -117,6 +117,19 @@ def test_a_changed_corpus_is_said_and_done_again(tmp_path: Path) -> None:
         ("corpora: [planted]\nmodels:\n  - {encodr: cnn}\n", "line 3: 'encodr' .*'encoder'"),
         ("corpora: [planted]\nbudgets:\n  tiny: {}\n", "line 3: 'tiny' is not known"),
         ("corpora: [planted]\nbudgets:\n  small: {trials: {uniform: {}}}\n", "line 3: 'uniform' is not known"),
+        ("corpora: [planted]\ntrials: [3]\n", "line 2: trials must be a list of names"),
+        ("corpora: [planted]\ntrials:\n  permutation: 5\n", "line 2: trials must be a list of names"),
+        ("corpora: [planted]\nexperiments:\n  sparsity: {lambdas: [a, b]}\n", "line 3: .*expected float"),
+        ("corpora: [planted]\nexperiments:\n  guides: {strength: -1.0}\n", "line 3: strength is -1.0"),
+        ("corpora: [planted]\ntraining: {epochs: '8'}\n", "line 2: .*expected int"),
+        ("corpora: [planted]\ntexts: many\n", "line 2: texts must be a whole number"),
+        ("corpora: [planted]\nseeds: [a]\n", "line 2: seeds must be a list of whole numbers"),
+        ("corpora: [1]\n", "line 1: corpora must be a list of names"),
+        ("corpora: [planted]\nmodels: []\n", "line 2: models must be a list of settings"),
+        ("corpora: [planted]\npaper: foo\n", "line 2: paper must be one of jain2019"),
+        ("corpora: [planted]\ntolerances: {Table 2: abc}\n", "line 2: Table 2 must be a number"),
+        ("corpora: [planted]\nbudgets:\n  small: {seeds: 3}\n", "line 3: seeds must be a list"),
+        ("corpora: [planted]\nbudgets:\n  small: {training: {epoch: 3}}\n", "line 3: 'epoch' is not known"),
         ("trials: [uniform]\n", "corpora are missing"),
         ("corpora: planted\n", "line 1: corpora must be a list"),
         ("- a\n", "is not a study"),
@@ -126,6 +139,38 @@ def test_a_changed_corpus_is_said_and_done_again(tmp_path: Path) -> None:
 def test_bad_yaml_is_told_with_its_line(tmp_path: Path, content: str, sentence: str) -> None:
     with pytest.raises(attentest.InputError, match=sentence):
         read_study(written(tmp_path, content))
+
+
+def test_numbers_as_people_write_them(tmp_path: Path) -> None:
+    content = "corpora: [planted]\nexperiments:\n  adversary: {lambdas: [0, 1e-4, 5.25e-4, 1]}\n"
+    assert read_study(written(tmp_path, content)).experiments["adversary"]["lambdas"] == [0, 1e-4, 5.25e-4, 1]
+
+
+def test_models_and_seeds_stay_apart(tmp_path: Path) -> None:
+    content = SMALL | {"trials": ["uniform"], "experiments": {"seeds": {"seeds": 1}}, "seeds": [0, 1], "budgets": {}}
+    content |= {"models": [{"hidden": 4}, {"hidden": 8}, {"hidden": 8, "projection": "sparsemax"}]}
+    study, out = read_study(written(tmp_path, content)), tmp_path / "out"
+    names = [step.name for step in expand(study).plan]
+    assert len(names) == len(set(names))
+    outcome = run_study(study, out, Here, store=Store(tmp_path / "store"))
+    assert outcome.failed == {}
+    with (out / "ours.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["measure"] == "jsd"]
+    assert {(row["projection"], row["seed"]) for row in rows} == {
+        (p, s) for p in ("softmax", "sparsemax") for s in "01"
+    }
+    assert all(float(row["value"]) > 0 for row in rows)  # no model was compared with itself
+    assert len(json.loads((out / "summary.json").read_text())["findings"]) == 12
+
+
+def test_what_there_is_is_summarised_when_a_step_fails(tmp_path: Path) -> None:
+    content = SMALL | {"trials": ["uniform"], "experiments": {}, "budgets": {}}
+    content |= {"models": [{"lr": 1e-3}, {"lr": 1e30}]}
+    outcome = run_study(read_study(written(tmp_path, content)), tmp_path / "out", Here, store=Store(tmp_path / "store"))
+    assert len(outcome.failed) == 1
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert len(summary["findings"]) == 1
+    assert len(summary["missing"]) == 2
 
 
 def test_unknown_studies() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from attentest.engine.perform import perform
 from attentest.engine.plan import Step
 from attentest.engine.run import Event
-from attentest.engine.store import Store
+from attentest.engine.store import DamagedError, Store
 from attentest.errors import InputError
 from attentest.training.listener import Listener
 
@@ -34,7 +34,16 @@ class LocalPool:
         self._busy: dict[str, _Worker] = {}
 
     def start(self, step: Step) -> None:
-        worker = self._idle.pop() if self._idle else self._hire()
+        while self._idle:
+            worker = self._idle.pop()
+            try:
+                worker.pipe.send(step)
+            except OSError:  # it died while it had nothing to do
+                worker.process.join()
+                continue
+            self._busy[step.key] = worker
+            return
+        worker = self._hire()
         worker.pipe.send(step)
         self._busy[step.key] = worker
 
@@ -94,6 +103,8 @@ def _serve(pipe: Connection, place: str, threads: int) -> None:
 def attempt(step: Step, store: Store, listener: Listener | None = None) -> Event:
     try:
         perform(step, store, listener)
+    except DamagedError as error:
+        return Event(step.key, "damaged", str(error))
     except InputError as error:
         return Event(step.key, "failed", str(error))
     except Exception:

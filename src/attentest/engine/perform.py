@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.engine.plan import Step
-from attentest.engine.store import DamagedError, Store
+from attentest.engine.store import Store
 from attentest.training.listener import Listener
 
 Work = Callable[[Mapping[str, Any], Mapping[str, Path], Path, Listener], None]
@@ -32,13 +32,7 @@ def perform(step: Step, store: Store, listener: Listener | None = None) -> bool:
             shutil.rmtree(out)
             out.mkdir()
         start = time.monotonic()
-        inputs = {}
-        for role, key in step.inputs.items():
-            try:
-                inputs[role] = store.fetch(key)
-            except DamagedError:
-                store.discard(key)
-                raise
+        inputs = {role: store.fetch(key) for role, key in step.inputs.items()}
         work(step.settings, inputs, out, listener or Listener())
         about = {"name": step.name, "work": step.work, "settings": dict(step.settings), "inputs": dict(step.inputs)}
         store.commit(step.key, {**about, "seconds": round(time.monotonic() - start, 3)})

@@ -38,14 +38,18 @@ class Plan:
         inputs: Mapping[str, Step] | None = None,
         *,
         modules: tuple[str, ...] = (),
+        places: Mapping[str, Any] | None = None,
         seconds: float = 0.0,
     ) -> Step:
-        """A step, or the one there is if the same was planned before; `modules` are called beside the work's own."""
+        """A step, or the one there is if the same was planned before.
+
+        `modules` are called beside the work's own; `places` are settings that say where something is, not what.
+        """
         keys = {role: step.key for role, step in (inputs or {}).items()}
         code = code_version(work.partition(":")[0], *modules)
         content = {"work": work, "settings": settings, "inputs": keys, "code": code}
         key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-        return self.steps.setdefault(key, Step(name, work, settings, keys, key, seconds))
+        return self.steps.setdefault(key, Step(name, work, {**settings, **(places or {})}, keys, key, seconds))
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps.values())

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from attentest.engine.plan import Plan, Step
-from attentest.engine.store import DamagedError, Store
+from attentest.engine.store import Store
 
 RETRIES = 3  # of a step whose worker died
 
 
 @dataclass(frozen=True)
 class Event:
-    """What a runner hears of a step: progress, done, failed (its error) or lost (its worker died)."""
+    """What a runner hears of a step: progress, done, failed, lost (its worker died) or damaged (one of its inputs)."""
 
     key: str
     kind: str
@@ -64,8 +64,7 @@ def run_plan(
     """Do what is missing of the targets (or of all steps); a failed step stops only those that stand on it."""
     wanted = [step.key for step in (plan if targets is None else targets)]
     done = {step.key for step in plan if store.has(step.key)}
-    for key in _damaged(plan, store, wanted, done, watchers):
-        done.discard(key)
+    _drop_damaged(plan, store, wanted, done, watchers)
     steps = plan.needed(wanted, done)
     outcome = Outcome(reused=len(plan) - len(steps))
     for watcher in watchers:
@@ -97,6 +96,14 @@ def run_plan(
                     outcome.done += 1
                     for watcher in watchers:
                         watcher.finished(step, time.monotonic() - began)
+                elif event.kind == "damaged":
+                    for key in [k for k in step.inputs.values() if store.discard_if_damaged(k)]:
+                        done.discard(key)
+                        for again in plan.needed([key], done):
+                            waiting[again.key] = again
+                            for watcher in watchers:
+                                watcher.note(f"'{again.name}' was damaged in the store and is done again.")
+                    waiting[event.key] = step
                 elif event.kind == "lost" and lost[event.key] <= RETRIES:
                     waiting[event.key] = step
                     for watcher in watchers:
@@ -111,21 +118,21 @@ def run_plan(
     return outcome
 
 
-def _damaged(
-    plan: Plan, store: Store, wanted: Sequence[str], done: set[str], watchers: Sequence[Watcher]
-) -> Sequence[str]:
-    """Entries that will be read and are not what was written: taken away, and said."""
-    read = {key for step in plan.needed(list(wanted), done) for key in step.inputs.values()} | set(wanted)
-    found = []
-    for key in read & done:
-        try:
-            store.fetch(key)
-        except DamagedError as error:
-            store.discard(key)
-            found.append(key)
-            for watcher in watchers:
-                watcher.note(f"'{plan.steps[key].name}' was damaged in the store and is done again: {error}.")
-    return found
+def _drop_damaged(plan: Plan, store: Store, wanted: Sequence[str], done: set[str], watchers: Sequence[Watcher]) -> None:
+    """Entries that will be read and are not what was written are taken away, and said; so are those they need then."""
+    checked: set[str] = set()
+    while True:
+        read = {key for step in plan.needed(list(wanted), done) for key in step.inputs.values()} | set(wanted)
+        unchecked = (read & done) - checked
+        if not unchecked:
+            return
+        checked |= unchecked
+        for key in unchecked:
+            why = store.discard_if_damaged(key)
+            if why is not None:
+                done.discard(key)
+                for watcher in watchers:
+                    watcher.note(f"'{plan.steps[key].name}' was damaged in the store and is done again: {why}.")
 
 
 def _drop_hopeless(waiting: dict[str, Step], running: Mapping[str, object], done: set[str], outcome: Outcome) -> None:

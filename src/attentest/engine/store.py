@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,8 @@ class Store:
             copies = Path.home() / ".cache" / "attentest" / "copies"
             self.root = copies / hashlib.sha256(place.encode()).hexdigest()[:16]
         else:
-            self.root = Path(place.removeprefix("file://"))
+            self.root = Path(place.removeprefix("file://")).resolve()
+            self.place = str(self.root)  # the same for a worker or a command in another directory
         for folder in ("entries", "work", "locks", "studies"):
             with _writing(self.root):
                 (self.root / folder).mkdir(parents=True, exist_ok=True)
@@ -68,6 +69,16 @@ class Store:
                 raise DamagedError(f"{file} is not what was written")
         return self.path(key)
 
+    def discard_if_damaged(self, key: str) -> str | None:
+        """Take an entry away if its files are not what was written; why, or None if all is well."""
+        with self._locked(key):  # another process may have made it anew meanwhile
+            try:
+                self.fetch(key)
+            except DamagedError as error:
+                self.discard(key)
+                return str(error)
+        return None
+
     def discard(self, key: str) -> None:
         """Take an entry away, whatever is left of it."""
         shutil.rmtree(self.path(key), ignore_errors=True)
@@ -77,18 +88,24 @@ class Store:
     @contextmanager
     def claim(self, key: str) -> Iterator[Path]:
         """The folder to make an entry in, held for this process; another one that wants it waits."""
-        with _writing(self.root):
-            handle = (self.root / "locks" / key).open("w")
-        with handle:
-            _lock(handle)
+        with self._locked(key):
             work = self.root / "work" / key
             with _writing(self.root):
                 work.mkdir(exist_ok=True)
             yield work
 
+    @contextmanager
+    def _locked(self, key: str) -> Iterator[None]:
+        with _writing(self.root):
+            handle = (self.root / "locks" / key).open("w")
+        with handle:
+            lock(handle)
+            yield
+
     def commit(self, key: str, about: Mapping[str, Any]) -> None:
         """Move what was made for this key into its place."""
         work = self.root / "work" / key
+        (work / MANIFEST).unlink(missing_ok=True)  # of a commit that was killed
         files = {
             str(file.relative_to(work)): {"bytes": file.stat().st_size, "sha256": hash_of(file)}
             for file in sorted(work.rglob("*"))
@@ -117,19 +134,32 @@ class Store:
             elif not dry_run:
                 file.unlink()
         gone = [p for folder in ("entries", "work") for p in (self.root / folder).iterdir() if p.name not in kept]
-        freed = sum(file.stat().st_size for path in gone for file in path.rglob("*") if file.is_file())
+        freed = sum(_size(path) for path in gone)
         if not dry_run:
             for path in gone:
                 shutil.rmtree(path, ignore_errors=True)
+                (self.root / "locks" / path.name).unlink(missing_ok=True)
+                if self._remote is not None:
+                    self._remote.discard(path.name)
         return len(gone), freed
 
     def _bring(self, key: str) -> None:
         if self._remote is None or (self.path(key) / MANIFEST).is_file():
             return
-        with self.claim(key) as work:
-            if not (self.path(key) / MANIFEST).is_file():
-                self._remote.bring(key, work)
-                work.replace(self.path(key))
+        draft = self.root / "work" / f"{key}.{os.getpid()}"
+        draft.mkdir(exist_ok=True)
+        self._remote.bring(key, draft)
+        with suppress(OSError):  # another process was first
+            draft.replace(self.path(key))
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # another process may be moving it
+            total += file.stat().st_size
+    return total
 
 
 class _Remote:
@@ -172,7 +202,7 @@ def _writing(place: Path) -> Iterator[None]:
         raise InputError(f"The store {place} cannot be written: {error.strerror or error}.") from error
 
 
-def _lock(handle: Any) -> None:
+def lock(handle: Any) -> None:
     try:
         import fcntl
     except ImportError:  # Windows has no such locks; there two processes may do one step twice, with the same result

@@ -46,19 +46,24 @@ def removed_from_bilstm(model: Classifier, batch: Batch, tolerance: float) -> Fl
     if model.projection.name == "softmax" and tolerance > 0:
         sums = removals(model, batch, at, directions, readings, intact_scores, intact_logits, tolerance)
 
+    def from_states(text: Rows, place: Rows) -> Tensor:
+        scores, logits = intact_scores[at[text]], intact_logits[at[text]]
+        ahead = lengths[text] - 1 - place
+        for direction, reading, left in zip(directions, readings, (ahead, place), strict=True):
+            _run_again(direction, reading, at[text, place], place, left, scores, logits, tolerance)
+        kept = batch.mask[text].scatter(1, place.unsqueeze(1), False)
+        preset = None if batch.preset is None else renormalised(batch.preset[text], kept)
+        weights = model.projection(scores, kept, preset=preset).to(logits.dtype)
+        return (weights.unsqueeze(1) @ logits).squeeze(1)
+
     def without(piece: tuple[Rows, Rows]) -> None:
         text, place = piece
-        if sums is not None:
-            context = sums.context(text, place, at[text, place], lengths)
+        if sums is None:
+            context = from_states(text, place)
         else:
-            scores, logits = intact_scores[at[text]], intact_logits[at[text]]
-            ahead = lengths[text] - 1 - place
-            for direction, reading, left in zip(directions, readings, (ahead, place), strict=True):
-                _run_again(direction, reading, at[text, place], place, left, scores, logits, tolerance)
-            kept = batch.mask[text].scatter(1, place.unsqueeze(1), False)
-            preset = None if batch.preset is None else renormalised(batch.preset[text], kept)
-            weights = model.projection(scores, kept, preset=preset).to(logits.dtype)
-            context = (weights.unsqueeze(1) @ logits).squeeze(1)
+            context, enough = sums.context(text, place, at[text, place], lengths)
+            if not enough.all():
+                context[~enough] = from_states(text[~enough], place[~enough])
         # a single logit stands against 0, as in the model itself
         context = nn.functional.pad(context, (found.shape[-1] - context.shape[-1], 0))
         found[text, place] = (context + model.bias()).softmax(-1)

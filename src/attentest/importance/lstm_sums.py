@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.importance.differentiation import differentiable, leaf
@@ -27,11 +27,13 @@ from attentest.importance.lstm_replay import (
     lstms,
     still_going,
 )
+from attentest.importance.sums import sums_without_each
 from attentest.models.classifier import Classifier
 from attentest.models.encoders import take, turned_places
 from attentest.text.batches import Batch
 
 Sums = Float[Tensor, "rows sums"]
+LEAST_LEFT = 0.05  # of Σ e^s
 
 
 @dataclass(frozen=True)
@@ -54,18 +56,24 @@ class Removals:
     readings: list[Reading]
     later: list[Later]
     own: Float[Tensor, "places sums"]  # what each intact token adds to the sums
-    total: Float[Tensor, "batch sums"]
+    others: Float[Tensor, "places sums"]  # what all other tokens of its text add
     shift: Float[Tensor, "batch"]  # of the scores, so that no exponential overflows
     tolerance: float
 
-    def context(self, text: Rows, place: Rows, at: Rows, lengths: Rows) -> Float[Tensor, "rows classes"]:
-        """The logits, without the bias, of texts that lack the token at a place of theirs."""
-        sums = self.total[text] - self.own[at]
+    def context(
+        self, text: Rows, place: Rows, at: Rows, lengths: Rows
+    ) -> tuple[Float[Tensor, "rows classes"], Bool[Tensor, "rows"]]:
+        """The logits, without the bias, of texts that lack the token at a place of theirs, and whether to trust them.
+
+        Where little is left of Σ e^s, what was neglected is not small beside it.
+        """
+        sums = self.others[at].clone()
         for direction, reading, later, left in zip(
             self.directions, self.readings, self.later, (lengths[text] - 1 - place, place), strict=True
         ):
             sums += self._changes(direction, reading, later, at, left, text)
-        return sums[:, 1:] / sums[:, :1]
+        enough = (sums[:, 0] >= LEAST_LEFT * (self.own[at, 0] + self.others[at, 0])) & sums.isfinite().all(1)
+        return sums[:, 1:] / sums[:, :1], enough
 
     def _changes(self, direction: Direction, reading: Reading, later: Later, at: Rows, left: Rows, text: Rows) -> Sums:
         """How the sums over the tokens that follow in this direction change."""
@@ -121,10 +129,11 @@ def removals(
     shift = scores[at].masked_fill(~batch.mask, -torch.inf).amax(1)
     share = (scores[at] - shift.unsqueeze(1)).exp() * batch.mask
     sums = share.unsqueeze(2) * torch.cat((torch.ones_like(logits[:, :1]), logits), 1)[at]
-    own = sums.new_zeros(len(scores), sums.shape[2])
+    own, others = sums.new_zeros(2, len(scores), sums.shape[2])
     own[at[batch.mask]] = sums[batch.mask]
+    others[at[batch.mask]] = sums_without_each(sums)[batch.mask]
     later = list(_later(model, batch, at, directions, logits, share))
-    return Removals(directions, readings, later, own, sums.sum(1), shift, tolerance)
+    return Removals(directions, readings, later, own, others, shift, tolerance)
 
 
 def _later(

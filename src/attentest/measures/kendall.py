@@ -20,7 +20,7 @@ def kendall_tau(
 ) -> tuple[Float[np.ndarray, "batch"], Float[np.ndarray, "batch"]]:
     """τ-b of each row of x with the same row of y over real tokens, and its two-sided p-value.
 
-    NaN where it is not defined: fewer than two tokens, or a row whose values are all the same.
+    NaN where it is not defined: fewer than two tokens, a row whose values are all the same or not all finite.
     """
     given = x.detach().cpu().numpy(), y.detach().cpu().numpy(), mask.cpu().numpy()
     counts = over_cores(lambda some: _count(*(values[some] for values in given)), _chunks(*x.shape))
@@ -30,7 +30,8 @@ def kendall_tau(
     difference = concordant - discordant
     with np.errstate(divide="ignore", invalid="ignore"):
         tau = np.clip(difference / np.sqrt(total - ties_x) / np.sqrt(total - ties_y), -1, 1)
-    defined = (ties_x < total) & (ties_y < total)
+    finite = (np.isfinite(given[0]) & np.isfinite(given[1]) | ~given[2]).all(1)
+    defined = (ties_x < total) & (ties_y < total) & finite
     tau[~defined] = np.nan
     p = np.full(len(tau), np.nan)
     exact = defined & (ties_x == 0) & (ties_y == 0)

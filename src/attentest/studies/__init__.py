@@ -6,9 +6,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from attentest.errors import InputError, unknown_name
-from attentest.studies.schema import Study, read_study
+from attentest.studies.schema import PAPERS, Study, read_study
 
-PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2021", "wen2022")
+__all__ = ["PAPERS", "Study", "find_study", "read_study"]
 
 
 def find_study(name: str) -> Study:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,12 @@ class Cell:
     value: float
     low: float
     high: float
+    model: str = ""  # where it is another than the base's
 
 
-def cell(variant: str, measure: str, estimate: Estimate, factor: float = 1.0) -> Cell:
-    return Cell(variant, measure, *(factor * x for x in (estimate.value, estimate.low, estimate.high)))
+def cell(variant: str, measure: str, estimate: Estimate, factor: float = 1.0, model: str = "") -> Cell:
+    value, low, high = (factor * x for x in (estimate.value, estimate.low, estimate.high))
+    return Cell(variant, measure, value, low, high, model)
 
 
 def write_cells(folder: Path, cells: Iterable[Cell]) -> None:
@@ -42,11 +45,22 @@ def read_cells(folder: Path) -> list[Cell]:
 
 def cells_of_run(run: Run, variant: str) -> Iterator[Cell]:
     """Accuracy and F1 on the test split."""
+    model = f"{run.settings['model']['encoder']}+{run.settings['model']['alignment']}"
     for measure, estimate in scores(run).items():
-        yield cell(variant, measure, estimate)
-        yield cell(variant, f"{measure} %", estimate, 100)
+        yield cell(variant, measure, estimate, 1, model)
+        yield cell(variant, f"{measure} %", estimate, 100, model)
 
 
+def accuracy_gain(base: Run, other: Run) -> Estimate:
+    """The other's accuracy less the base's, with its interval over the texts that both were tested on."""
+    right = [
+        np.array(run.predictions["label"].to_pylist()) == np.array(run.predictions["predicted"].to_pylist())
+        for run in (base, other)
+    ]
+    return bootstrap(right[1].astype(float) - right[0].astype(float))
+
+
+@lru_cache(maxsize=64)
 def scores(run: Run) -> dict[str, Estimate]:
     """Accuracy and F1 with intervals over test texts."""
     table = run.predictions

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,8 @@ from attentest.errors import InputError
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.base import BASE
 from attentest.studies.schema import BUDGETS, Study
-from attentest.trials import TRIALS
+from attentest.training.folder import hash_of
+from attentest.trials import TRIALS, make_trial
 
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
@@ -25,9 +26,28 @@ TRAINING_COST, TRIAL_COST = 2.5e-5, 2e-4
 class Expanded:
     """A plan, and where in it the results of each corpus and model are."""
 
+    study: Study
+    budget: str
     plan: Plan = field(default_factory=Plan)
-    summary: Step | None = None
+    results: dict[str, Step] = field(default_factory=dict)  # by role
+    about: list[dict[str, Any]] = field(default_factory=list)  # what each result is
     corpora: dict[str, Corpus] = field(default_factory=dict)
+
+    def summarise(self, there: Callable[[str], bool] = lambda key: True) -> Step:
+        """The step that gathers all results, or those whose key is there."""
+        kept = [place for place in self.about if there(self.results[place["role"]].key)]
+        missing = [self.results[place["role"]].name for place in self.about if place not in kept]
+        settings = {
+            "study": self.study.name,
+            "paper": self.study.paper,
+            "budget": self.budget,
+            "results": kept,
+            "missing": missing,
+            "tolerances": self.study.tolerances,
+            "not_covered": self.study.not_covered,
+        }
+        inputs = {place["role"]: self.results[place["role"]] for place in kept}
+        return self.plan.add("summarise", f"{STEPS}.summary:run", settings, inputs, seconds=5)
 
 
 def with_budget(study: Study, budget: str) -> Study:
@@ -46,22 +66,18 @@ def with_budget(study: Study, budget: str) -> Study:
 
 def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) -> Expanded:
     study = with_budget(study, budget)
-    found = Expanded()
-    results: dict[str, Step] = {}
-    about: list[dict[str, Any]] = []
+    found = Expanded(study, budget)
     for source in study.corpora:
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
         corpus = load(source, **options)
         found.corpora[source] = corpus
-        settings = {"source": source, "options": options, "fingerprint": corpus.fingerprint()}
-        prepared = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, seconds=2)
+        settings = {"name": corpus.name, "fingerprint": corpus.fingerprint(), "recipe": dict(corpus.recipe)}
+        places = {"source": source, "options": options}
+        prepared = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, places=places, seconds=2)
         for model in study.models:
             for seed in study.seeds:
                 block = _Block(study, found.plan, corpus, prepared, model, seed, _test_tokens(corpus))
-                block.add(results, about)
-    final: dict[str, Any] = {"study": study.name, "paper": study.paper, "budget": budget, "results": about}
-    final |= {"tolerances": study.tolerances, "not_covered": study.not_covered}
-    found.summary = found.plan.add("summarise", f"{STEPS}.summary:run", final, results, seconds=5)
+                block.add(found.results, found.about)
     return found
 
 
@@ -90,20 +106,28 @@ class _Block:
         role = f"{len(results)}"
         results[role] = step
         place = {"role": role, "kind": kind, "name": name, "corpus": self.corpus.name, "seed": self.seed}
+        place |= {"block": self._label(BASE), "first": self.seed == self.study.seeds[0]}
         about.append(place | {"model": self._model_name(), "projection": self.model.get("projection", "softmax")})
 
     def _model_name(self) -> str:
         return f"{self.model.get('encoder', 'bilstm')}+{self.model.get('alignment', 'additive')}"
 
     def _label(self, label: str) -> str:
-        projection = self.model.get("projection", "softmax")
-        kind = self._model_name() + ("" if projection == "softmax" else f" {projection}")
+        usual = {"encoder": "bilstm", "alignment": "additive"}
+        more = [
+            f"{value}" if key == "projection" else f"{key}={value}"
+            for key, value in self.model.items()
+            if key not in usual
+        ]
+        kind = " ".join([self._model_name(), *more])
         seed = "" if self.seed == 0 else f" seed {self.seed}"
         return f"{self.corpus.name} {kind}{seed}" + ("" if label == BASE else f", {label}")
 
     def _train(self, label: str, settings: Mapping[str, Any], others: Mapping[str, Step]) -> Step:
         cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST
         inputs = {"corpus": self.prepared, **others}
+        vectors = Path(settings.get("vectors", "random"))
+        settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if vectors.is_file() else {})
         return self.plan.add(f"train {self._label(label)}", f"{STEPS}.training:run", settings, inputs, seconds=cost)
 
     def _trial(self, label: str, name: str, settings: Mapping[str, Any]) -> Step:
@@ -112,7 +136,11 @@ class _Block:
         return self.plan.add(
             f"{name} of {self._label(label)}",
             f"{STEPS}.trial:run",
-            {"trial": name, "settings": dict(settings), "texts": self.study.texts},
+            {
+                "trial": name,
+                "settings": asdict(make_trial(name, **settings)),  # type: ignore[call-overload]
+                "texts": self.study.texts,
+            },
             {"run": self.trained[label]},
             modules=(module,),
             seconds=cost,
@@ -128,7 +156,10 @@ class _Block:
                 if (label := getattr(training, role)) is not None
             }
             # the same training in two experiments is one step
-            step = self._train(training.label, {**base, **training.settings}, others)
+            changed = {**base, **training.settings}
+            if "seed" in training.settings:  # another one than the base's, whichever that is
+                changed["seed"] = base["seed"] + training.settings["seed"]
+            step = self._train(training.label, changed, others)
             self.trained[training.label] = step
             inputs[f"run {training.label}"] = step
         for on in experiment.trials():

@@ -7,14 +7,14 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from attentest.engine.plan import Plan, Step
 from attentest.engine.run import Watcher
-from attentest.engine.store import Store
+from attentest.engine.store import MANIFEST, Store, lock
 from attentest.errors import InputError
 from attentest.training.folder import read_json, write_json
 
@@ -38,7 +38,7 @@ def write_plan(
         for name, fingerprint in earlier.get("corpora", {}).items():
             if fingerprints.get(name, fingerprint) != fingerprint:
                 notes.append(f"{name} has changed since the last run; what stands on it is done again.")
-    elif any(folder.iterdir()):
+    elif any(entry.name != ".lock" for entry in folder.iterdir()):
         raise InputError(f"{folder} holds files that are not a study; choose another folder with --out.")
     steps = [{"key": step.key, "name": step.name, "seconds": step.seconds} for step in plan]
     write_json(
@@ -63,21 +63,21 @@ class StatusFile(Watcher):
         self._write(force=True)
 
     def started(self, step: Step) -> None:
-        self.running[step.name] = {"since": time.time(), "stage": "", "share": 0.0}
+        self.running[step.key] = {"name": step.name, "since": time.time(), "stage": "", "share": 0.0}
         self._write(force=True)
 
     def progress(self, step: Step, text: str, share: float) -> None:
-        self.running[step.name] |= {"stage": text, "share": share}
+        self.running[step.key] |= {"stage": text, "share": share}
         self._write()
 
     def finished(self, step: Step, seconds: float) -> None:
-        self.running.pop(step.name, None)
+        self.running.pop(step.key, None)
         if step.seconds:
             self.ratio.append(seconds / step.seconds)
         self._write(force=True)
 
     def failed(self, step: Step, error: str) -> None:
-        self.running.pop(step.name, None)
+        self.running.pop(step.key, None)
         self.errors[step.name] = error
         self._write(force=True)
 
@@ -94,15 +94,25 @@ class StatusFile(Watcher):
 
 
 def export(store: Store, summary: Step, folder: Path) -> None:
-    """Copy the tables and figures of a finished study out of the store."""
+    """Copy the tables and figures of a study out of the store; two runs of it take turns."""
     source = store.fetch(summary.key)
-    for entry in source.iterdir():
-        target = folder / entry.name
-        if entry.is_dir():
-            shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(entry, target)
-        elif entry.name != "entry.json":
-            shutil.copy2(entry, target)
+    with alone_in(folder):
+        for entry in source.iterdir():
+            target, draft = folder / entry.name, folder / f".{entry.name}.{os.getpid()}"
+            if entry.is_dir():
+                shutil.copytree(entry, draft)
+                shutil.rmtree(target, ignore_errors=True)
+                draft.replace(target)
+            elif entry.name != MANIFEST:
+                shutil.copy2(entry, draft)
+                draft.replace(target)
+
+
+@contextlib.contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    with (folder / ".lock").open("w") as handle:
+        lock(handle)
+        yield
 
 
 def status(folder: Path) -> dict[str, Any]:

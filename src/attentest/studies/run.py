@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from attentest.engine.perform import perform
 from attentest.engine.run import Outcome, Runner, Watcher, run_plan
 from attentest.engine.store import Store
 from attentest.studies.expand import Expanded, expand
@@ -31,13 +32,15 @@ def run_study(
 ) -> Outcome:
     store = store or Store()
     expanded = plan_study(study, budget, corpora, data_dir)
+    summary = expanded.summarise()
     fingerprints = {name: corpus.fingerprint() for name, corpus in expanded.corpora.items()}
     for note in write_plan(out, study.name, budget, store, expanded.plan, fingerprints):
         for watcher in watchers:
             watcher.note(note)
-    assert expanded.summary is not None
-    targets = list(expanded.plan) if not store.has(expanded.summary.key) else [expanded.summary]
+    targets = [summary] if store.has(summary.key) else list(expanded.plan)
     outcome = run_plan(expanded.plan, store, make_runner(store), [*watchers, StatusFile(out)], targets)
-    if store.has(expanded.summary.key):
-        export(store, expanded.summary, out)
+    if not store.has(summary.key):  # what there is, and what is missing
+        summary = expanded.summarise(store.has)
+        perform(summary, store)
+    export(store, summary, out)
     return outcome

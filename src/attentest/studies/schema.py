@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,6 +14,7 @@ import yaml
 from attentest.errors import InputError
 
 BUDGETS = ("small", "paper")
+PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2021", "wen2022")
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,8 @@ class Study:
 def read_study(path: Path) -> Study:
     try:
         text = path.read_text(encoding="utf-8")
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        content = yaml.safe_load(text)
+        node = yaml.compose(text, Loader=_Loader)
+        content = yaml.load(text, Loader=_Loader)  # a SafeLoader
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -54,72 +56,95 @@ def read_study(path: Path) -> Study:
     return _Reader(path, lines).study({"name": path.stem} | content)
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML 1.1 takes 1e-4 for text; here it is a number."""
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+$"), list("-+0123456789.")
+)
+
+
 @dataclass(frozen=True)
 class _Reader:
     path: Path
     lines: dict[tuple[str, ...], int]
 
     def study(self, content: dict[str, Any]) -> Study:
-        from attentest.studies.experiments import EXPERIMENTS, make_experiment
-        from attentest.trials import TRIALS, make_trial
-
         found = dict(content)
         for key in ("trials", "experiments"):
             if key in found:
-                found[key] = self._named(key, found[key])
-        for key in ("corpora", "models", "seeds"):
+                found[key] = self._named((key,), found[key])
+        for key, kind in (("corpora", str), ("models", dict), ("seeds", int)):
             if key in found:
-                found[key] = tuple(found[key]) if isinstance(found[key], list) else self._refuse((key,), "a list")
+                found[key] = self._listed((key,), found[key], kind)
         for key in ("columns", "training", "budgets", "tolerances", "not_covered"):
             if not isinstance(found.get(key, {}), dict):
                 self._refuse((key,), "names with values")
         if not found.get("corpora"):
             raise InputError(f"{self.path}: corpora are missing; name at least one, e.g. corpora: [sst].")
-        self._check_names(("trials",), found.get("trials", {}), TRIALS, make_trial_check=make_trial)
-        self._check_names(("experiments",), found.get("experiments", {}), EXPERIMENTS, make_experiment=make_experiment)
-        self._check_training(("training",), found.get("training", {}))
+        if found.get("paper") and found["paper"] not in PAPERS:
+            self._refuse(("paper",), f"one of {', '.join(PAPERS)}")
+        for table, tolerance in found.get("tolerances", {}).items():
+            if not isinstance(tolerance, int | float) or isinstance(tolerance, bool):
+                self._refuse(("tolerances", table), "a number")
+        self._check_texts(("texts",), found.get("texts"))
         for place, model in enumerate(found.get("models", ())):
             self._check_training(("models", str(place)), model)
+        self._check_parts((), found)
         for budget, changes in found.get("budgets", {}).items():
             self._check_budget(budget, changes, found)
         return Study(**found)
 
-    def _named(self, key: str, given: Any) -> dict[str, dict[str, Any]]:
+    def _check_parts(self, place: tuple[str, ...], found: dict[str, Any]) -> None:
+        from attentest.studies.experiments import EXPERIMENTS, make_experiment
+        from attentest.trials import TRIALS, make_trial
+
+        self._check_training((*place, "training"), found.get("training", {}))
+        _check_keys(self.path, self.lines, (*place, "trials"), found.get("trials", {}), TRIALS)
+        _check_keys(self.path, self.lines, (*place, "experiments"), found.get("experiments", {}), EXPERIMENTS)
+        for name, settings in found.get("trials", {}).items():
+            self._attempt((*place, "trials", name), lambda: make_trial(name, **settings))  # noqa: B023
+        for name, settings in found.get("experiments", {}).items():
+            self._attempt((*place, "experiments", name), lambda: make_experiment(name, settings).trainings())  # noqa: B023
+
+    def _attempt(self, place: tuple[str, ...], work: Callable[[], object]) -> None:
+        try:
+            work()
+        except InputError as error:
+            raise InputError(f"{self.path}, line {self._line(place)}: {error}") from error
+
+    def _listed(self, place: tuple[str, ...], given: Any, kind: type) -> tuple[Any, ...]:
+        words = {str: "names", int: "whole numbers", dict: "settings"}
+        right = isinstance(given, list) and given and all(type(entry) is kind for entry in given)
+        return tuple(given) if right else self._refuse(place, f"a list of {words[kind]}")
+
+    def _check_texts(self, place: tuple[str, ...], given: Any) -> None:
+        if given is not None and (type(given) is not int or given < 1):
+            self._refuse(place, "a whole number of at least 1")
+
+    def _named(self, place: tuple[str, ...], given: Any) -> dict[str, dict[str, Any]]:
         """Names, alone or with their settings, as a list or as a mapping."""
-        if isinstance(given, dict):
-            return {name: settings or {} for name, settings in given.items()}
-        if not isinstance(given, list):
-            self._refuse((key,), "a list of names")
+        entries = [{key: value} for key, value in given.items()] if isinstance(given, dict) else given
+        if not isinstance(entries, list):
+            self._refuse(place, "a list of names")
         found: dict[str, dict[str, Any]] = {}
-        for entry in given:
-            found |= {entry: {}} if isinstance(entry, str) else {name: value or {} for name, value in entry.items()}
+        for entry in entries:
+            named = {entry: {}} if isinstance(entry, str) else entry
+            if not isinstance(named, dict) or not all(isinstance(value or {}, dict) for value in named.values()):
+                self._refuse(place, "a list of names, each alone or with its settings")
+            found |= {name: value or {} for name, value in named.items()}
         return found
 
-    def _check_names(
-        self,
-        place: tuple[str, ...],
-        given: dict[str, dict[str, Any]],
-        known: Iterable[str],
-        make_trial_check: Any = None,
-        make_experiment: Any = None,
-    ) -> None:
-        _check_keys(self.path, self.lines, place, given, known)
-        for name, settings in given.items():
-            try:
-                if make_trial_check is not None:
-                    make_trial_check(name, **settings)
-                else:
-                    make_experiment(name, settings)
-            except InputError as error:
-                raise InputError(f"{self.path}, line {self._line((*place, name))}: {error}") from error
-
     def _check_training(self, place: tuple[str, ...], given: Any) -> None:
-        from attentest.training.settings import GROUPS
+        from attentest.training.settings import GROUPS, check_setting
 
         if not isinstance(given, dict):
             self._refuse(place, "names with values")
         known = [f.name for kind in GROUPS.values() for f in fields(kind)]
         _check_keys(self.path, self.lines, place, given, known)
+        for name, value in given.items():
+            self._attempt((*place, name), lambda: check_setting(name, value))  # noqa: B023
 
     def _check_budget(self, budget: str, changes: Any, found: dict[str, Any]) -> None:
         _check_keys(self.path, self.lines, ("budgets",), {budget: 0}, BUDGETS)
@@ -127,8 +152,16 @@ class _Reader:
             self._refuse(("budgets", budget), "what it changes")
         known = ("texts", "training", "trials", "experiments", "seeds")
         _check_keys(self.path, self.lines, ("budgets", budget), changes, known)
+        place = ("budgets", budget)
+        self._check_texts((*place, "texts"), changes.get("texts"))
+        if "seeds" in changes:
+            self._listed((*place, "seeds"), changes["seeds"], int)
+        merged: dict[str, Any] = {"training": changes.get("training", {})}
         for key in ("trials", "experiments"):
-            _check_keys(self.path, self.lines, ("budgets", budget, key), changes.get(key, {}), found.get(key, {}))
+            named = self._named((*place, key), changes.get(key, {}))
+            _check_keys(self.path, self.lines, (*place, key), named, found.get(key, {}))
+            merged[key] = {name: {**found[key][name], **settings} for name, settings in named.items()}
+        self._check_parts(place, merged)
 
     def _line(self, place: tuple[str, ...]) -> int:
         return next((self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1)

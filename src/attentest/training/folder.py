@@ -80,16 +80,16 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any] | list[Any]) -> None:
-    text = json.dumps(_without_nan(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(without_nan(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_whole(path, lambda draft: _write_bytes(draft, text.encode()))
 
 
-def _without_nan(content: Any) -> Any:
+def without_nan(content: Any) -> Any:
     """JSON has no NaN: what is not defined is null."""
     if isinstance(content, Mapping):
-        return {key: _without_nan(value) for key, value in content.items()}
+        return {key: without_nan(value) for key, value in content.items()}
     if isinstance(content, list | tuple):
-        return [_without_nan(value) for value in content]
+        return [without_nan(value) for value in content]
     return None if isinstance(content, float) and not math.isfinite(content) else content
 
 

@@ -23,19 +23,25 @@ class Settings(NamedTuple):
 
 def sort_settings(corpus: Corpus, given: dict[str, Any]) -> Settings:
     """Each setting to the group that has it; the corpus's recipe stands where nothing was given."""
-    homes = {field.name: (group, field.default) for group, kind in GROUPS.items() for field in fields(kind)}
     chosen: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
     chosen["text"].update(corpus.recipe)
     for name, value in given.items():
-        if name not in homes:
-            raise unknown_name("setting", name, homes)
-        group, default = homes[name]
-        if isinstance(default, tuple) and isinstance(value, list):
-            value = tuple(value)
-        if value is not None or default is not None:
-            expect_type(f"The setting {name}", value, OPTIONAL.get(name, type(default)))
-        chosen[group][name] = value
+        group, checked = check_setting(name, value)
+        chosen[group][name] = checked
     return Settings(*(kind(**chosen[group]) for group, kind in GROUPS.items()))
+
+
+def check_setting(name: str, value: Any) -> tuple[str, Any]:
+    """The group that a setting belongs to, and its value if it is of the right type."""
+    homes = {field.name: (group, field.default) for group, kind in GROUPS.items() for field in fields(kind)}
+    if name not in homes:
+        raise unknown_name("setting", name, homes)
+    group, default = homes[name]
+    if isinstance(default, tuple) and isinstance(value, list):
+        value = tuple(value)
+    if value is not None or default is not None:
+        expect_type(f"The setting {name}", value, OPTIONAL.get(name, type(default)))
+    return group, value
 
 
 OPTIONAL = {"attention_lr": float, "patience": int}  # what these are when they are not None

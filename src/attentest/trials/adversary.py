@@ -82,7 +82,9 @@ class InstanceAdversary(SimpleTrial):
     def conclude(self, table: pa.Table) -> Conclusion:
         distance = column(table, "max_jsd")
         overall = bootstrap(distance)
-        summary = {"mean max JSD": overall} | by_group(table, "max_jsd", "predicted")
+        summary = {"mean max JSD": overall, "mean TVD": bootstrap(column(table, "tvd"))} | by_group(
+            table, "max_jsd", "predicted"
+        )
         summary["share with JSD > 0.4"] = bootstrap(np.where(np.isnan(distance), 0.0, distance > 0.4))
         notes = []
         fewer = int((column(table, "candidates") < self.k).sum())

@@ -59,8 +59,12 @@ class _Examiner:
 
     def examine(self, reading: Reading) -> Columns:
         settings = ScoreSettings(tolerance=self.trial.tolerance)
-        shares = {name: normalised(score(reading, name, settings), reading.mask) for name in self.scored}
-        columns = {name: normalised_entropy(share, reading.mask).cpu().numpy() for name, share in shares.items()}
+        columns = {}
+        for name in self.scored:
+            found = score(reading, name, settings)
+            entropy = normalised_entropy(normalised(found, reading.mask), reading.mask)
+            # where nothing has any influence there is nothing to be spread
+            columns[name] = entropy.masked_fill(~(found != 0).any(1), torch.nan).cpu().numpy()
         return columns | {INFLUENCE: self._of_influence(reading)}
 
     def _of_influence(self, reading: Reading) -> np.ndarray:

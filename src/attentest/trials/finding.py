@@ -63,7 +63,8 @@ class Finding:
             write_whole(files["figure"], lambda draft: _write(draft, picture))
             write_json(files["chart"], dict(self.chart))
         saved = Finding(**{**vars(self), "files": {name: str(path) for name, path in files.items()}})
-        write_json(files["finding"], saved.as_dict())
+        # names alone: a folder may be moved
+        write_json(files["finding"], saved.as_dict() | {"files": {name: path.name for name, path in files.items()}})
         return saved
 
     def __repr__(self) -> str:

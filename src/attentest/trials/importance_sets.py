@@ -11,11 +11,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attentest.importance.sums import sums_after
 from attentest.measures.intervals import bootstrap
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import boxes
 from attentest.trials.reading import Reading
-from attentest.trials.removal import sums_after
 from attentest.trials.scores import ScoreSettings, score
 
 RANKINGS = ("random", "attention", "attention-gradient", "attention-times-gradient")

@@ -61,7 +61,9 @@ class _Examiner:
 
     def examine(self, reading: Reading) -> Columns:
         ranks = min(self.ranks, reading.mask.shape[1])
-        weights, places = reading.weights.masked_fill(~reading.mask, -1).topk(ranks, 1)
+        # stable: tokens of the same weight keep their order, however far the batch is padded
+        weights, places = reading.weights.masked_fill(~reading.mask, -1).sort(dim=1, descending=True, stable=True)
+        weights, places = weights[:, :ranks], places[:, :ranks]
         states = reading.encoded.hidden.gather(1, places.unsqueeze(-1).expand(-1, -1, reading.encoded.hidden.shape[-1]))
         missing = (0, self.ranks - ranks)
         states = torch.nn.functional.pad(states, (0, 0, *missing))

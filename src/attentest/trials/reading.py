@@ -105,7 +105,9 @@ class Reading:
         """TVD(ŷ, ŷ under other weights)."""
         chosen = slice(None) if places is None else places
         if self.margins is not None:
-            return (self._margin(weights, chosen).sigmoid() - self.probabilities[chosen, 1:]).abs()
+            # in float64: near 0 and 1 the probabilities of float32 are coarser than their differences
+            own = (self.logits[:, 1] - self.logits[:, 0])[chosen].double().sigmoid()
+            return (self._margin(weights, chosen).double().sigmoid() - own.unsqueeze(1)).abs().to(weights.dtype)
         return tvd(self.decode(weights, places).softmax(-1), self.probabilities[chosen].unsqueeze(1))
 
     def _margin(self, weights: Tensor, chosen: Tensor | slice) -> Tensor:

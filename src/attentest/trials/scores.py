@@ -22,9 +22,10 @@ from attentest.importance.gradients import (
     hidden_gradients,
     input_gradients,
 )
+from attentest.importance.sums import sums_without_each
 from attentest.measures.divergences import tvd
 from attentest.trials.reading import Reading
-from attentest.trials.removal import sums_without_each, without
+from attentest.trials.removal import without
 
 ATTENTION = "attention"
 Scores = Float[Tensor, "batch tokens"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from attentest.errors import InputError
 from attentest.models.protocol import AttentionModel
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.run import Run
@@ -40,6 +41,8 @@ class Subject:
 
 def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu") -> Subject:
     """A run's model and its test split, or the first `texts` of a fixed random order of it."""
+    if texts is not None and texts < 1:
+        raise InputError(f"texts is {texts}; examine at least 1.")
     data = run.test_data()
     rows = np.arange(len(data.rows))
     if texts is not None and texts < len(rows):

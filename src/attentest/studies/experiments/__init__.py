@@ -41,5 +41,7 @@ def make_experiment(name: str, settings: Mapping[str, Any]) -> Experiment:
         if isinstance(known[setting], tuple) and isinstance(value, list):
             value = tuple(value)
         expect_type(f"The setting {setting} of the experiment {name}", value, type(known[setting]))
+        for part in value if isinstance(value, tuple) else ():
+            expect_type(f"An entry of {setting} of the experiment {name}", part, float)
         given[setting] = value
     return kind(**given)

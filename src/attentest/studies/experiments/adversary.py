@@ -25,8 +25,11 @@ from attentest.training.run import Run
 from attentest.trials.base import Conclusion
 from attentest.trials.charts import curve
 
-# WP Table 5, SST
-LAMBDAS = (0.0, 1e-5, 5e-5, 1e-4, 5e-4, 5.2e-4, 5.25e-4, 5.35e-4, 5.5e-4, 6e-4, 7.5e-4, 0.001, 0.01, 0.1, 0.5, 1.0)
+# WP Table 5, SST and IMDb
+LAMBDAS = (
+    *(0.0, 1e-5, 5e-5, 1e-4, 2e-4, 4e-4, 5e-4, 5.2e-4, 5.25e-4, 5.35e-4, 5.5e-4, 6e-4, 7e-4, 7.5e-4, 8e-4),
+    *(0.001, 0.005, 0.01, 0.1, 0.5, 1.0),
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ class TrainedAdversary(Experiment):
         for strength in self.lambdas:
             run = runs[f"lambda {strength:g}"]
             apart, variant = difference(base, run), f"adversary, lambda={strength:g}"
-            cells += [*cells_of_run(run, variant), *_cells(variant, apart)]
+            cells += [*cells_of_run(run, variant), *cells_of_difference(variant, apart)]
             rows += _points("adversary", strength, apart, predicted, scores(run)["f1"].value)
             summary[f"JSD, λ = {strength:g}"], summary[f"TVD, λ = {strength:g}"] = (
                 bootstrap(apart.jsd),
@@ -77,11 +80,9 @@ class TrainedAdversary(Experiment):
         for label in (*(f"seed {seed}" for seed in range(1, self.seeds + 1)), "uniform"):
             kind = "uniform" if label == "uniform" else "seed"
             rows += _points(kind, None, difference(base, runs[label]), predicted, scores(runs[label])["f1"].value)
-        instance = findings[f"{BASE} adversary"]["summary"]["mean max JSD"]["value"]
-        epsilon = findings[f"{BASE} adversary"]["signature"]["settings"]["epsilon"]
-        rows.append(
-            {"kind": "instance adversary", "lambda": None, "class": "all", "jsd": instance, "tvd": epsilon, "f1": None}
-        )
+        found = findings[f"{BASE} adversary"]["summary"]
+        instance = {"jsd": found["mean max JSD"]["value"], "tvd": found["mean TVD"]["value"]}
+        rows.append({"kind": "instance adversary", "lambda": None, "class": "all", **instance, "f1": None})
         far = [s for s in self.lambdas if summary[f"JSD, λ = {s:g}"].value > self.far]
         best = max(far, key=lambda s: summary[f"F1, λ = {s:g}"].value, default=None)
         if best is None:
@@ -95,6 +96,10 @@ class TrainedAdversary(Experiment):
 
 
 def adversary_training(strength: float, epochs: int, patience: int) -> Training:
+    if strength < 0 or epochs < 1 or patience < 1:
+        raise InputError(
+            f"strength is {strength}, epochs {epochs}, patience {patience}; at least 0, 1 and 1 are needed."
+        )
     settings = {
         "objective": "adversary",
         "strength": strength,
@@ -105,7 +110,7 @@ def adversary_training(strength: float, epochs: int, patience: int) -> Training:
     return Training(f"lambda {strength:g}", settings, base=BASE)
 
 
-def _cells(variant: str, apart: Difference) -> list[Cell]:
+def cells_of_difference(variant: str, apart: Difference) -> list[Cell]:
     return [cell(variant, "jsd", bootstrap(apart.jsd)), cell(variant, "tvd", bootstrap(apart.tvd))]
 
 

@@ -13,8 +13,8 @@ from attentest.training.run import Run
 
 @dataclass(frozen=True)
 class Fix(Experiment):
-    """Fix Rep: the base's embeddings and encoder stay, attention is learned anew. Fix Attn: attention stays as it is
-    initialised, and encoder and decoder are learned around it."""
+    """Fix Rep: the base's embeddings and encoder stay, attention is learned anew. Fix Attn: weights are drawn once for
+    each text and stay, and encoder and decoder are learned around them (WE do not say which scores they fix)."""
 
     name: ClassVar[str] = "fix"
     question: ClassVar[str] = "Does the attention find the informative states, or do the states move to the attention?"
@@ -26,7 +26,7 @@ class Fix(Experiment):
         kept = ["embedding", "encoder"]
         return [
             Training("fix representation", {"freeze": kept, "take": kept}, start=BASE),
-            Training("fix attention", {"freeze": ["alignment"]}),
+            Training("fix attention", {"projection": "random"}),
         ]
 
     def trials(self) -> list[OnTrial]:

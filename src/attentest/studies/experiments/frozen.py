@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from attentest.measures.intervals import bootstrap
-from attentest.studies.cells import Cell, cell, cells_of_run, scores
+from attentest.studies.cells import Cell, accuracy_gain, cell, cells_of_run, scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
@@ -52,8 +52,9 @@ class Frozen(Experiment):
         for label in ("frozen", "unfrozen"):
             apart, found = difference(runs[BASE], runs[label]), scores(runs[label])
             cells += [*cells_of_run(runs[label], label), cell(label, "jsd", bootstrap(apart.jsd))]
-            change = found["accuracy"].value - base.value
-            cells.append(Cell(label, "delta accuracy", change, float("nan"), float("nan")))
+            change = accuracy_gain(runs[BASE], runs[label])
+            cells.append(cell(label, "delta accuracy", change))
+            summary[f"accuracy, {label} − base"] = change
             summary |= {f"accuracy, {label}": found["accuracy"], f"JSD, {label}": bootstrap(apart.jsd)}
             rows.append({"model": label, **found["accuracy"].as_dict(), "jsd": float(apart.jsd.mean())})
         rows.append({"model": BASE, **base.as_dict(), "jsd": 0.0})

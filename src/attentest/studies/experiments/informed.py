@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from attentest.measures.intervals import Estimate
-from attentest.studies.cells import Cell, stored_estimate
-from attentest.studies.experiments.adversary import adversary_training
-from attentest.studies.experiments.base import BASE, Experiment, OnTrial, Result, Training
+from attentest.studies.cells import Cell, cells_of_run, stored_estimate
+from attentest.studies.experiments.adversary import adversary_training, cells_of_difference
+from attentest.studies.experiments.base import BASE, Experiment, OnTrial, Result, Training, difference
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
 from attentest.trials.charts import points
@@ -39,7 +40,11 @@ class InformedAdversary(Experiment):
         return on_information([BASE, f"lambda {self.strength:g}"], self.runs)
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
-        return compare_information({"adversary": f"lambda {self.strength:g}"}, findings)
+        label = f"lambda {self.strength:g}"
+        result = compare_information({"adversary": label}, findings)
+        variant, apart = f"adversary, lambda={self.strength:g}", difference(runs[BASE], runs[label])
+        own = [*cells_of_run(runs[label], variant), *cells_of_difference(variant, apart)]
+        return replace(result, cells=[*result.cells, *own])
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,11 @@ def compare_information(variants: Mapping[str, str], findings: Mapping[str, Any]
         rows.append({"model": variant, **estimate.as_dict()})
         cells.append(Cell(variant, "weighted tau", estimate.value, estimate.low, estimate.high))
         if variant != BASE:
-            change = (base.value - estimate.value, base.value - estimate.high, base.value - estimate.low)
-            cells.append(Cell(variant, "delta weighted tau", *change))
+            change = base.value - estimate.value
+            # clusterings of different models have nothing to do with one another: their variances add up
+            below = math.hypot(base.value - base.low, estimate.high - estimate.value)
+            above = math.hypot(base.high - base.value, estimate.value - estimate.low)
+            cells.append(Cell(variant, "delta weighted tau", change, change - below, change + above))
     named = ", ".join(f"{variant} {estimate}" for variant, estimate in estimates.items())
     summary = {f"{KEY}, {variant}": estimate for variant, estimate in estimates.items()}
     answer = f"Weighted τ of information and weight: {named}."

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from attentest.studies.cells import cell, cells_of_run, scores
+from attentest.studies.cells import accuracy_gain, cell, cells_of_run, scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
@@ -35,7 +35,7 @@ class Untrained(Experiment):
         for label in WEIGHTS:
             variant = f"{label}, trained and inferred"
             cells += cells_of_run(runs[label], variant)
-            change = _less(found[label]["accuracy"], found[BASE]["accuracy"].value)
+            change = accuracy_gain(runs[BASE], runs[label])
             cells.append(cell(variant, "delta accuracy %", change, 100))
             summary[f"accuracy, {label} − base"] = change
         for label, measures in found.items():
@@ -51,7 +51,3 @@ class Untrained(Experiment):
         )
         chart = points([r for r in rows if r["measure"] == "f1"], "weights", "F1 on the test texts")
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)
-
-
-def _less(estimate: Any, value: float) -> Any:
-    return type(estimate)(estimate.value - value, estimate.low - value, estimate.high - value, estimate.n)

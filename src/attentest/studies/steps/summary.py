@@ -14,44 +14,53 @@ from attentest.training.folder import read_json, write_json
 from attentest.training.listener import Listener
 from attentest.training.run import Run
 
+_IN_A_NAME = str.maketrans({"/": "_", ":": "_", "\\": "_"})
+
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
-    ours: dict[tuple[str, str], list[Cell]] = {}
+    rows: list[dict[str, Any]] = []
+    comparable: dict[tuple[str, str], list[Cell]] = {}
     findings = []
-    runs: dict[tuple[Any, ...], Run] = {}
+    classes: dict[str, list[str]] = {}
     for place in settings["results"]:
         folder = inputs[place["role"]]
-        where = (place["corpus"], place["model"], place["projection"], place["seed"])
-        cells = ours.setdefault((place["corpus"], place["model"]), [])
         if place["kind"] == "run":
-            runs[where] = Run(folder)
-            # only the first model of a kind stands for the paper's
-            cells += cells_of_run(runs[where], "base" if place["projection"] == "softmax" else place["projection"])
-            continue
-        finding_folder = next(folder.glob("*/finding.json")).parent
-        finding = read_json(finding_folder / "finding.json")
-        if place["kind"] == "experiment":
-            cells += read_cells(folder)
+            run = Run(folder)
+            classes[place["block"]] = run.classes
+            cells = list(cells_of_run(run, "base" if place["projection"] == "softmax" else place["projection"]))
         else:
-            cells += cells_of_finding(finding, place["projection"], runs[where].classes)
-        name = " ".join(str(part) for part in (*where[:3], f"seed {where[3]}", place["name"], place["kind"]))
-        target = out / "findings" / name.replace(":", "_").replace("/", "_")
-        shutil.copytree(finding_folder, target)
-        findings.append(
-            {key: place[key] for key in ("corpus", "model", "projection", "seed", "kind", "name")}
-            | {"question": finding["question"], "answer": finding["answer"], "folder": str(target.relative_to(out))}
-        )
-    rows = [
-        {"corpus": corpus, "model": model, **vars(cell)} for (corpus, model), cells in ours.items() for cell in cells
-    ]
+            finding_folder = next(folder.glob("*/finding.json")).parent
+            finding = read_json(finding_folder / "finding.json")
+            if place["kind"] == "experiment":
+                cells = read_cells(folder)
+            else:
+                cells = list(cells_of_finding(finding, place["projection"], classes[place["block"]]))
+            target = out / "findings" / f"{place['role']} {place['block']}, {place['name']}".translate(_IN_A_NAME)
+            shutil.copytree(finding_folder, target)
+            words = {key: place[key] for key in ("corpus", "block", "kind", "name")}
+            answer = {"question": finding["question"], "answer": finding["answer"]}
+            findings.append(words | answer | {"folder": str(target.relative_to(out))})
+        where = {key: place[key] for key in ("corpus", "model", "projection", "seed")}
+        rows += [{**where, **vars(c), "model": c.model or place["model"]} for c in cells]
+        if place["first"]:
+            _compare_later(comparable, place, cells)
     _write_csv(out / "ours.csv", rows)
     summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
+    summary["missing"] = settings["missing"]
     if settings["paper"]:
-        compared = compare(settings["paper"], ours, settings["tolerances"])
+        compared = compare(settings["paper"], comparable, settings["tolerances"])
         _write_csv(out / "beside_published.csv", [c.as_row() for c in compared])
         summary |= {"cells": count(compared), "not_covered": settings["not_covered"]}
     write_json(out / "summary.json", summary)
     (out / "summary.md").write_text(_page(summary, compared if settings["paper"] else []), encoding="utf-8")
+
+
+def _compare_later(comparable: dict[tuple[str, str], list[Cell]], place: Mapping[str, Any], cells: list[Cell]) -> None:
+    """The model with softmax stands for the paper's; others of its kind only for what bears their projection's name."""
+    usual = place["projection"] == "softmax"
+    for found in cells:
+        if usual or found.variant == place["projection"]:
+            comparable.setdefault((place["corpus"], found.model or place["model"]), []).append(found)
 
 
 def count(compared: Sequence[Compared]) -> dict[str, int]:
@@ -65,8 +74,9 @@ def count(compared: Sequence[Compared]) -> dict[str, int]:
 
 def _page(summary: Mapping[str, Any], compared: Sequence[Compared]) -> str:
     lines = [f"# {summary['study']}", "", f"Budget: {summary['budget']}.", ""]
+    lines += [f"- **missing, as a step failed**: {name}" for name in summary["missing"]]
     for finding in summary["findings"]:
-        lines += [f"- **{finding['corpus']}, {finding['model']}, {finding['name']}**: {finding['answer']}"]
+        lines += [f"- **{finding['block']}, {finding['name']}**: {finding['answer']}"]
     if compared:
         cells = summary["cells"]
         lines += [

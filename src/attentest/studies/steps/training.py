@@ -16,4 +16,5 @@ OTHERS = ("preset", "start", "base")
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     others: dict[str, Any] = {role: inputs[role] for role in OTHERS if role in inputs}
-    train(open_corpus(inputs["corpus"]), out, listener=listener, **others, **settings)
+    given = {name: value for name, value in settings.items() if name != "vectors_hash"}  # that is for the key alone
+    train(open_corpus(inputs["corpus"]), out, listener=listener, **others, **given)
