@@ -122,6 +122,57 @@ def test_a_damaged_entry_is_found_said_and_done_again(tmp_path: Path) -> None:
     assert run_plan(plan, store, Here(store), [watcher]).done == 1  # only what was damaged
 
 
+def test_a_damaged_entry_under_a_damaged_entry(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
+    run_plan(plan, store, Here(store))
+    for step in plan:
+        (store.path(step.key) / "sum").write_text("7")
+    *_, last = plan
+    assert run_plan(plan, store, Here(store), targets=[last]).done == 2
+    assert (store.fetch(last.key) / "sum").read_text() == "3"
+
+
+def test_an_input_damaged_while_the_plan_runs_is_made_again(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
+    first, last = plan
+
+    class Spoiled(Here):
+        def start(self, step: Step) -> None:
+            if step is last and not (tmp_path / "spoiled").exists():
+                (tmp_path / "spoiled").touch()
+                (store.path(first.key) / "sum").write_text("7")
+            super().start(step)
+
+    watcher = Notes()
+    outcome = run_plan(plan, store, Spoiled(store), [watcher])
+    assert outcome.failed == {}
+    assert watcher.said == ["'add 1' was damaged in the store and is done again."]
+    assert (store.fetch(last.key) / "sum").read_text() == "3"
+
+
+def test_a_commit_that_was_killed_before_the_move(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1)
+    (step,) = plan
+    with store.claim(step.key) as work:
+        (work / "entry.json").write_text("{}")
+        (work / "sum").write_text("1")
+    store.commit(step.key, {})
+    assert set(store.manifest(step.key)["files"]) == {"sum"}
+    assert store.fetch(step.key)
+
+
+def test_a_store_is_the_same_from_every_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert Store("store").place == str(tmp_path / "store")
+
+
+def test_places_are_not_part_of_a_key() -> None:
+    plan = Plan()
+    one, two = (plan.add("a", f"{TOY}:add", {"number": 1}, places={"log": place}) for place in ("here", "there"))
+    assert one is two
+    assert one.settings == {"number": 1, "log": "here"}
+
+
 def test_what_only_finished_steps_stand_on_is_not_made_again(tmp_path: Path) -> None:
     store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
     run_plan(plan, store, Here(store))
@@ -194,6 +245,24 @@ def test_the_local_pool(tmp_path: Path) -> None:
     assert outcome.failed == {"broken": "this one never works"}
     assert watcher.said == ["The worker of 'killed once' died; it is started again."]
     assert sorted(ran(tmp_path)) == [1, 2, 5, 5]
+
+
+@pytest.mark.usefixtures("workers_find_toys")
+def test_a_worker_that_dies_between_two_steps_is_replaced(tmp_path: Path) -> None:
+    store = Store(tmp_path / "store")
+    pool = LocalPool(store, 1)
+    first, second = chain(tmp_path, 1, 2)
+    pool.start(first)
+    while not any(event.kind == "done" for event in pool.wait()):
+        pass
+    (worker,) = pool._idle
+    worker.process.kill()
+    worker.process.join()
+    pool.start(second)
+    while not any(event.kind == "done" for event in pool.wait()):
+        pass
+    pool.stop()
+    assert store.has(second.key)
 
 
 def test_no_workers() -> None:

@@ -55,8 +55,8 @@ def weigh_list(spec: str, *scores: float) -> list[float]:
 
 
 def test_specs_here_cover_the_registry() -> None:
-    assert {spec.partition(":")[0] for spec in SPECS} | {"preset"} == set(PROJECTIONS)
-    assert set(SELF_PROJECTIONS) == set(PROJECTIONS) - {"uniform", "preset"}
+    assert {spec.partition(":")[0] for spec in SPECS} | {"preset", "random"} == set(PROJECTIONS)
+    assert set(SELF_PROJECTIONS) == set(PROJECTIONS) - {"uniform", "random", "preset"}
 
 
 # --- on the simplex of the real tokens, whatever the scores
@@ -421,7 +421,7 @@ def test_preset_weights_are_taken_as_they_are() -> None:
 
 
 def test_preset_without_weights_is_an_error_that_says_so() -> None:
-    with pytest.raises(InputError, match=r"'preset' needs weights"):
+    with pytest.raises(InputError, match=r"'preset' and 'random' need weights"):
         Projection("preset")(None, MASK)
 
 
@@ -451,7 +451,7 @@ def test_uniform_needs_no_scores() -> None:
         ("sparsmax", "did you mean 'sparsemax'"),
         ("entmx:1.3", "did you mean 'entmax'"),
         ("Softmax", "did you mean 'softmax'"),
-        ("zzz", "choose from: entmax, gumbel-softmax, preset, softmax, sparsegen, sparsemax, uniform"),
+        ("zzz", "choose from: entmax, gumbel-softmax, preset, random, softmax, sparsegen, sparsemax, uniform"),
         ("", "choose from"),
     ],
 )
