@@ -250,6 +250,7 @@ def trials(as_json: AsJson = False) -> None:
     """List the trials: the question, the paper and section, what it needs, its settings."""
     from dataclasses import fields
 
+    from attentest.studies.experiments import EXPERIMENTS, experiment_class
     from attentest.trials import TRIALS, trial_class
 
     kinds = {name: trial_class(name) for name in TRIALS}
@@ -272,6 +273,11 @@ def trials(as_json: AsJson = False) -> None:
     for name, kind in kinds.items():
         settings = ", ".join(f"{f.name}={f.default}" for f in fields(kind))  # type: ignore[arg-type]
         print(f"{name}\n  {kind.question}\n  {kind.source}\n  needs {kind.needs}; settings: {settings}")
+    print("\nexperiments, for which 'attentest study' trains further models:")
+    for name in EXPERIMENTS:
+        experiment = experiment_class(name)
+        settings = ", ".join(f"{f.name}={f.default}" for f in fields(experiment))  # type: ignore[arg-type]
+        print(f"{name}\n  {experiment.question}\n  {experiment.source}\n  settings: {settings or 'none'}")
 
 
 @app.command()

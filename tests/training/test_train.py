@@ -276,7 +276,7 @@ def test_a_guide_is_known_by_its_weights(corpus: attentest.Corpus, run: attentes
     other = attentest.train(corpus, epochs=1, seed=9, **TINY)
     with pytest.raises(attentest.InputError, match="another run"):
         attentest.train(corpus, tmp_path / "g", preset=other, **guided)
-    with pytest.raises(attentest.InputError, match="itself trained on preset weights"):
+    with pytest.raises(attentest.InputError, match="trained on weights that were given"):
         attentest.train(corpus, preset=first, **guided)
     with pytest.raises(attentest.InputError, match="given for its corpus"):
         first.attend("a text")
