@@ -14,7 +14,7 @@ import pytest
 
 import attentest
 from attentest import cli
-from attentest.training.train_model import GROUPS
+from attentest.training.settings import GROUPS
 
 TINY = ["--epochs", "1", "--dimension", "8", "--hidden", "4"]
 
@@ -219,8 +219,22 @@ def test_defaults_of_the_command_line_are_those_of_the_library() -> None:
     defaults = {name: p.default for name, p in inspect.signature(cli.train).parameters.items()}
     for group, settings in GROUPS.items():
         for field in fields(settings):
-            expected = None if group == "text" else field.default  # a corpus's recipe comes between
+            # a corpus's recipe comes between, and an option that may be repeated has no empty list
+            expected = None if group == "text" or field.default == () else field.default
             assert defaults[field.name] == expected, field.name
+
+
+def test_a_training_that_stands_on_another(tmp_path: Path) -> None:
+    base, other = str(tmp_path / "base"), str(tmp_path / "other")
+    run = [sys.executable, "-m", "attentest.cli", "train", "planted", "-o", "difficulty=0.5", "--rows", "200", *TINY]
+    assert subprocess.run([*run, "--out", base], capture_output=True, check=False).returncode == 0
+    more = ["--objective", "adversary", "--base", base, "--strength", "0.1", "--start", base, "--take", "encoder"]
+    found = subprocess.run([*run, *more, "--freeze", "encoder", "--out", other], capture_output=True, check=False)
+    assert found.returncode == 0, found.stderr
+    settings = json.loads((tmp_path / "other" / "run.json").read_text())
+    assert settings["training"]["freeze"] == ["encoder"]
+    assert settings["base"] == settings["start"]
+    assert settings["base"] is not None
 
 
 def test_help_names_every_command_without_importing_torch() -> None:

@@ -130,8 +130,26 @@ def train(
     class_weights: Annotated[bool, Option(help="Weigh classes by their rarity.", rich_help_panel=TRAINING)] = True,
     select_by: Annotated[
         str,
-        Option(help="Validation score that chooses the epoch: auc, f1 or accuracy.", rich_help_panel=TRAINING),
+        Option(help="What chooses the epoch: auc, f1, accuracy, or loss (of the training).", rich_help_panel=TRAINING),
     ] = "auc",
+    patience: Annotated[
+        int | None, Option(help="Stop after so many epochs without a better one.", rich_help_panel=TRAINING)
+    ] = None,
+    start: Annotated[
+        Path | None, Option(help="Run whose parameters this one starts from.", rich_help_panel=TRAINING)
+    ] = None,
+    take: Annotated[
+        list[str] | None,
+        Option(help="Only this part of it: embedding, encoder, alignment or decoder.", rich_help_panel=TRAINING),
+    ] = None,
+    freeze: Annotated[
+        list[str] | None, Option(help="A part that stays as it is; may be repeated.", rich_help_panel=TRAINING)
+    ] = None,
+    objective: Annotated[
+        str, Option(help="labels, or adversary: --base's predictions under other weights.", rich_help_panel=TRAINING)
+    ] = "labels",
+    base: Annotated[Path | None, Option(help="Run that an adversary imitates.", rich_help_panel=TRAINING)] = None,
+    strength: Annotated[float, Option(help="λ of the adversary.", rich_help_panel=TRAINING)] = 0.001,
     train_vectors: Annotated[
         bool,
         Option("--train-vectors/--freeze-vectors", help="Fine-tune the vectors.", rich_help_panel=TRAINING),
@@ -163,12 +181,13 @@ def train(
             out,
             device=device,
             overwrite=overwrite,
-            preset=None if preset is None else attentest.open_run(preset),
+            preset=preset, start=start, base=base,
             listener=listener,
             encoder=encoder, alignment=alignment, projection=projection, hidden=hidden,
             self_projection=self_projection, epochs=epochs, batch_size=batch_size, lr=lr,
             attention_lr=attention_lr, weight_decay=weight_decay, class_weights=class_weights,
-            select_by=select_by, train_vectors=train_vectors, seed=seed,
+            select_by=select_by, train_vectors=train_vectors, seed=seed, patience=patience,
+            take=tuple(take or ()), freeze=tuple(freeze or ()), objective=objective, strength=strength,
             **{name: value for name, value in text_settings.items() if value is not None},
         )  # fmt: skip
     if as_json:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.measures.intervals import bootstrap
-from attentest.studies.cells import Cell, scores
+from attentest.studies.cells import cell, scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference, tidy_head
 from attentest.training.run import Run
 from attentest.trials.base import BIN_EDGES, BIN_NAMES, Conclusion, by_group
@@ -62,9 +62,5 @@ class Seeds(Experiment):
             f"With another seed alone, attention moves by a JSD of {summary['mean JSD']} and predictions by a TVD of "
             f"{summary['mean TVD']} on average ({self.seeds} seeds)."
         )
-        cells = [Cell("seeds", "jsd", *_three(summary["mean JSD"])), Cell("seeds", "tvd", *_three(summary["mean TVD"]))]
+        cells = [cell("seeds", "jsd", summary["mean JSD"])]
         return Result(table, Conclusion(answer, summary, violins_by_bin(table, "median_jsd", "median JSD", 0.7)), cells)
-
-
-def _three(estimate: Any) -> tuple[float, float, float]:
-    return estimate.value, estimate.low, estimate.high
