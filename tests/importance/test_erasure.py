@@ -29,6 +29,11 @@ class OtherModel(Classifier):
     """Not the plain classifier, so that every token's removal runs the whole model."""
 
 
+@pytest.fixture(autouse=True)
+def sums_in_short_texts_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lstm_erasure, "LONG", 2)
+
+
 def made_model(
     kind: type[Classifier] = Classifier, classes: int = 2, scale: float = 1.0, seed: int = 0, **parts: str
 ) -> Any:
@@ -283,6 +288,13 @@ def test_weights_that_sit_on_one_token(sharpness: float) -> None:
     assert largest > 0.9
     wanted = removed_probabilities(model.double(), batch, tolerance=0)
     assert (removed_probabilities(model.float(), batch) - wanted).abs().max() <= 1e-5
+
+
+def test_short_and_long_texts_take_ways_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, batch = made_model(scale=2.0), made_batch([70, 12, 66, 90], seed=4)
+    by_sums = removed_probabilities(model, batch)
+    monkeypatch.setattr(lstm_erasure, "LONG", 1000)
+    assert (removed_probabilities(model, batch) - by_sums).abs().max() <= 1e-6
 
 
 def test_unknown_removal() -> None:

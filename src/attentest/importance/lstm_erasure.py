@@ -30,6 +30,8 @@ from attentest.models.classifier import Classifier
 from attentest.parallel import over_cores
 from attentest.text.batches import Batch
 
+LONG = 64  # tokens: in shorter texts the walk back costs more than the steps it saves
+
 
 def removed_from_bilstm(model: Classifier, batch: Batch, tolerance: float) -> Float[Tensor, "batch tokens classes"]:
     """The probabilities without each token, of texts in order of length that have at least two; 0 on padding."""
@@ -43,7 +45,7 @@ def removed_from_bilstm(model: Classifier, batch: Batch, tolerance: float) -> Fl
     found = intact_logits.new_zeros(*at.shape, len(model.bias()))
     texts, places = batch.mask.nonzero(as_tuple=True)
     sums = None
-    if model.projection.name == "softmax" and tolerance > 0:
+    if model.projection.name == "softmax" and tolerance > 0 and at.shape[1] >= LONG:
         sums = removals(model, batch, at, directions, readings, intact_scores, intact_logits, tolerance)
 
     def from_states(text: Rows, place: Rows) -> Tensor:
