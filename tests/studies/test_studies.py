@@ -146,6 +146,12 @@ def test_numbers_as_people_write_them(tmp_path: Path) -> None:
     assert read_study(written(tmp_path, content)).experiments["adversary"]["lambdas"] == [0, 1e-4, 5.25e-4, 1]
 
 
+def test_a_budget_may_name_trials_in_a_list(tmp_path: Path) -> None:
+    content = "corpora: [planted]\ntrials: [permutation]\nbudgets:\n  small:\n    trials:\n"
+    study = read_study(written(tmp_path, content + "      - permutation: {permutations: 7}\n"))
+    assert with_budget(study, "small").trials == {"permutation": {"permutations": 7}}
+
+
 def test_models_and_seeds_stay_apart(tmp_path: Path) -> None:
     content = SMALL | {"trials": ["uniform"], "experiments": {"seeds": {"seeds": 1}}, "seeds": [0, 1], "budgets": {}}
     content |= {"models": [{"hidden": 4}, {"hidden": 8}, {"hidden": 8, "projection": "sparsemax"}]}

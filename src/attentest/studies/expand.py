@@ -31,7 +31,7 @@ class Expanded:
     plan: Plan = field(default_factory=Plan)
     results: dict[str, Step] = field(default_factory=dict)  # by role
     about: list[dict[str, Any]] = field(default_factory=list)  # what each result is
-    corpora: dict[str, Corpus] = field(default_factory=dict)
+    fingerprints: dict[str, str] = field(default_factory=dict)  # of the corpora, by source
 
     def summarise(self, there: Callable[[str], bool] = lambda key: True) -> Step:
         """The step that gathers all results, or those whose key is there."""
@@ -70,13 +70,14 @@ def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) ->
     for source in study.corpora:
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
         corpus = load(source, **options)
-        found.corpora[source] = corpus
-        settings = {"name": corpus.name, "fingerprint": corpus.fingerprint(), "recipe": dict(corpus.recipe)}
+        found.fingerprints[source] = corpus.fingerprint()
+        settings = {"name": corpus.name, "fingerprint": found.fingerprints[source], "recipe": dict(corpus.recipe)}
         places = {"source": source, "options": options}
         prepared = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, places=places, seconds=2)
+        tokens = _tokens(corpus)
         for model in study.models:
             for seed in study.seeds:
-                block = _Block(study, found.plan, corpus, prepared, model, seed, _test_tokens(corpus))
+                block = _Block(study, found.plan, corpus, prepared, model, seed, tokens)
                 block.add(found.results, found.about)
     return found
 
@@ -175,7 +176,7 @@ class _Block:
         )
 
 
-def _test_tokens(corpus: Corpus) -> tuple[float, float]:
+def _tokens(corpus: Corpus) -> tuple[float, float]:
     """About how many tokens the training and the test split have."""
     import pyarrow.compute as pc
 

@@ -33,8 +33,7 @@ def run_study(
     store = store or Store()
     expanded = plan_study(study, budget, corpora, data_dir)
     summary = expanded.summarise()
-    fingerprints = {name: corpus.fingerprint() for name, corpus in expanded.corpora.items()}
-    for note in write_plan(out, study.name, budget, store, expanded.plan, fingerprints):
+    for note in write_plan(out, study.name, budget, store, expanded.plan, expanded.fingerprints):
         for watcher in watchers:
             watcher.note(note)
     targets = [summary] if store.has(summary.key) else list(expanded.plan)

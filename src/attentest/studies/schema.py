@@ -92,8 +92,8 @@ class _Reader:
         for place, model in enumerate(found.get("models", ())):
             self._check_training(("models", str(place)), model)
         self._check_parts((), found)
-        for budget, changes in found.get("budgets", {}).items():
-            self._check_budget(budget, changes, found)
+        if "budgets" in found:
+            found["budgets"] = {name: self._budget(name, given, found) for name, given in found["budgets"].items()}
         return Study(**found)
 
     def _check_parts(self, place: tuple[str, ...], found: dict[str, Any]) -> None:
@@ -146,7 +146,8 @@ class _Reader:
         for name, value in given.items():
             self._attempt((*place, name), lambda: check_setting(name, value))  # noqa: B023
 
-    def _check_budget(self, budget: str, changes: Any, found: dict[str, Any]) -> None:
+    def _budget(self, budget: str, changes: Any, found: dict[str, Any]) -> dict[str, Any]:
+        """What a budget changes, checked together with what it changes."""
         _check_keys(self.path, self.lines, ("budgets",), {budget: 0}, BUDGETS)
         if not isinstance(changes, dict):
             self._refuse(("budgets", budget), "what it changes")
@@ -156,12 +157,13 @@ class _Reader:
         self._check_texts((*place, "texts"), changes.get("texts"))
         if "seeds" in changes:
             self._listed((*place, "seeds"), changes["seeds"], int)
+        named = {key: self._named((*place, key), changes.get(key, {})) for key in ("trials", "experiments")}
         merged: dict[str, Any] = {"training": changes.get("training", {})}
-        for key in ("trials", "experiments"):
-            named = self._named((*place, key), changes.get(key, {}))
-            _check_keys(self.path, self.lines, (*place, key), named, found.get(key, {}))
-            merged[key] = {name: {**found[key][name], **settings} for name, settings in named.items()}
+        for key, parts in named.items():
+            _check_keys(self.path, self.lines, (*place, key), parts, found.get(key, {}))
+            merged[key] = {name: {**found[key][name], **settings} for name, settings in parts.items()}
         self._check_parts(place, merged)
+        return {**changes, **named}
 
     def _line(self, place: tuple[str, ...]) -> int:
         return next((self.lines[place[:n]] for n in range(len(place), -1, -1) if place[:n] in self.lines), 1)

@@ -96,18 +96,15 @@ class TrainedAdversary(Experiment):
 
 
 def adversary_training(strength: float, epochs: int, patience: int) -> Training:
+    return Training(f"lambda {strength:g}", adversary_settings(strength, epochs, patience), base=BASE)
+
+
+def adversary_settings(strength: float, epochs: int, patience: int) -> dict[str, Any]:
     if strength < 0 or epochs < 1 or patience < 1:
-        raise InputError(
-            f"strength is {strength}, epochs {epochs}, patience {patience}; at least 0, 1 and 1 are needed."
-        )
-    settings = {
-        "objective": "adversary",
-        "strength": strength,
-        "epochs": epochs,
-        "patience": patience,
-        "select_by": "loss",
-    }
-    return Training(f"lambda {strength:g}", settings, base=BASE)
+        given = f"strength is {strength}, epochs {epochs}, patience {patience}"
+        raise InputError(f"{given}; at least 0, 1 and 1 are needed.")
+    named = {"strength": strength, "epochs": epochs, "patience": patience}
+    return {"objective": "adversary", "select_by": "loss", **named}
 
 
 def cells_of_difference(variant: str, apart: Difference) -> list[Cell]:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from attentest.measures.intervals import bootstrap
 from attentest.studies.cells import Cell, accuracy_gain, cell, cells_of_run, scores
+from attentest.studies.experiments.adversary import adversary_settings
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
@@ -32,13 +33,7 @@ class Frozen(Experiment):
     patience: int = 10
 
     def trainings(self) -> list[Training]:
-        settings = {
-            "objective": "adversary",
-            "strength": self.strength,
-            "epochs": self.epochs,
-            "patience": self.patience,
-            "select_by": "loss",
-        }
+        settings = adversary_settings(self.strength, self.epochs, self.patience)
         frozen = settings | {"freeze": ["embedding", "encoder", "decoder"]}
         return [
             Training("frozen", frozen, start=BASE, base=BASE),
