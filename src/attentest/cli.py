@@ -307,7 +307,10 @@ def study(
     corpus: Annotated[
         list[str] | None, Option("--corpus", help="Corpora instead of the study's own: --corpus sst imdb.")
     ] = None,
-    budget: Annotated[str, Option(help="small or paper: epochs, seeds, λ values and texts.")] = "paper",
+    budget: Annotated[str, Option(help="small or paper: epochs, seeds, λ values, rows and texts.")] = "paper",
+    rows: Annotated[
+        int | None, Option(help="Rows of each corpus at most, evenly from splits and classes [the budget's].")
+    ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Print the steps and an estimate of their time.")] = False,
     engine: Annotated[str, Option(help="local or ray.")] = "local",
     workers: Annotated[int | None, Option(help="Processes of the local engine [all cores].")] = None,
@@ -330,7 +333,7 @@ def study(
     if engine not in ("local", "ray"):
         raise InputError(f"The engine '{engine}' is not known; choose local or ray.")
     if dry_run:
-        expanded = plan_study(chosen, budget, corpora, data_dir)
+        expanded = plan_study(chosen, budget, corpora, data_dir, rows)
         expanded.summarise()
         _print_plan(expanded.plan, Store(store), as_json)
         return
@@ -348,6 +351,7 @@ def study(
                 budget=budget,
                 corpora=corpora,
                 data_dir=data_dir,
+                rows=rows,
                 store=Store(store),
                 watchers=[watcher],
             )

@@ -13,7 +13,7 @@ from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.base import BASE
-from attentest.studies.schema import BUDGETS, Study
+from attentest.studies.schema import BUDGETS, LEAST, Study
 from attentest.training.folder import hash_of
 from attentest.trials import TRIALS, make_trial
 
@@ -41,6 +41,7 @@ class Expanded:
             "study": self.study.name,
             "paper": self.study.paper,
             "budget": self.budget,
+            "rows": self.study.rows,
             "results": kept,
             "missing": missing,
             "tolerances": self.study.tolerances,
@@ -54,7 +55,7 @@ def with_budget(study: Study, budget: str) -> Study:
     if budget not in BUDGETS:
         raise InputError(f"The budget '{budget}' is not known; choose from: {', '.join(BUDGETS)}.")
     changes = study.budgets.get(budget, {})
-    merged: dict[str, Any] = {key: changes[key] for key in ("texts",) if key in changes}
+    merged: dict[str, Any] = {key: changes[key] for key in LEAST if key in changes}
     if "seeds" in changes:
         merged["seeds"] = tuple(changes["seeds"])
     merged["training"] = {**study.training, **changes.get("training", {})}
@@ -65,13 +66,16 @@ def with_budget(study: Study, budget: str) -> Study:
 
 
 def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) -> Expanded:
-    study = with_budget(study, budget)
+    """The plan of a study that has what its budget says already."""
     found = Expanded(study, budget)
     for source in study.corpora:
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
         corpus = load(source, **options)
         found.fingerprints[source] = corpus.fingerprint()
         settings = {"name": corpus.name, "fingerprint": found.fingerprints[source], "recipe": dict(corpus.recipe)}
+        if study.rows is not None and study.rows < len(corpus):
+            settings["rows"] = study.rows
+            corpus = corpus.sample(study.rows)
         places = {"source": source, "options": options}
         prepared = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, places=places, seconds=2)
         tokens = _tokens(corpus)

@@ -9,14 +9,29 @@ from pathlib import Path
 from attentest.engine.perform import perform
 from attentest.engine.run import Outcome, Runner, Watcher, run_plan
 from attentest.engine.store import Store
-from attentest.studies.expand import Expanded, expand
+from attentest.studies.expand import Expanded, expand, with_budget
 from attentest.studies.folder import StatusFile, export, write_plan
 from attentest.studies.schema import Study
 
 
-def plan_study(study: Study, budget: str, corpora: Sequence[str] = (), data_dir: Path | None = None) -> Expanded:
-    """The plan, for these corpora instead of the study's own if any are given."""
-    return expand(replace(study, corpora=tuple(corpora)) if corpora else study, budget, data_dir)
+def plan_study(
+    study: Study,
+    budget: str,
+    corpora: Sequence[str] = (),
+    data_dir: Path | None = None,
+    rows: int | None = None,
+) -> Expanded:
+    """The plan, for these corpora and with so many rows instead of the study's own if any are given.
+
+    A corpus that the study has as a paper prepared it may be named without that: imdb for imdb_jw.
+    """
+    chosen = with_budget(study, budget)
+    if corpora:
+        own = {name.removesuffix("_jw"): name for name in study.corpora}
+        chosen = replace(chosen, corpora=tuple(own.get(name, name) for name in corpora))
+    if rows is not None:
+        chosen = replace(chosen, rows=rows)
+    return expand(chosen, budget, data_dir)
 
 
 def run_study(
@@ -27,11 +42,12 @@ def run_study(
     budget: str = "paper",
     corpora: Sequence[str] = (),
     data_dir: Path | None = None,
+    rows: int | None = None,
     store: Store | None = None,
     watchers: Sequence[Watcher] = (),
 ) -> Outcome:
     store = store or Store()
-    expanded = plan_study(study, budget, corpora, data_dir)
+    expanded = plan_study(study, budget, corpora, data_dir, rows)
     summary = expanded.summarise()
     for note in write_plan(out, study.name, budget, store, expanded.plan, expanded.fingerprints):
         for watcher in watchers:

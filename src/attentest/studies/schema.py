@@ -11,9 +11,11 @@ from typing import Any
 
 import yaml
 
+from attentest.corpora.corpus import FEWEST_ROWS
 from attentest.errors import InputError
 
 BUDGETS = ("small", "paper")
+LEAST = {"rows": FEWEST_ROWS, "texts": 1}  # numbers of a study that can be limited, and how far
 PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2021", "wen2022")
 
 
@@ -21,7 +23,8 @@ PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2
 class Study:
     """A grid of corpora and models, what to train on each, and which trials and experiments to hold.
 
-    `budgets` say what the budget small or paper changes: texts, training, and the settings of trials and experiments.
+    `budgets` say what the budget small or paper changes: rows, texts, seeds, training, and the settings of trials and
+    experiments.
     """
 
     name: str
@@ -32,6 +35,7 @@ class Study:
     models: tuple[dict[str, Any], ...] = ({},)
     seeds: tuple[int, ...] = (0,)
     training: dict[str, Any] = field(default_factory=dict)
+    rows: int | None = None  # of each corpus at most, evenly from its splits and classes; all if not given
     texts: int | None = None  # test texts that trials examine; all if not given
     trials: dict[str, dict[str, Any]] = field(default_factory=dict)
     experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -88,7 +92,8 @@ class _Reader:
         for table, tolerance in found.get("tolerances", {}).items():
             if not isinstance(tolerance, int | float) or isinstance(tolerance, bool):
                 self._refuse(("tolerances", table), "a number")
-        self._check_texts(("texts",), found.get("texts"))
+        for key, least in LEAST.items():
+            self._check_number((key,), found.get(key), least)
         for place, model in enumerate(found.get("models", ())):
             self._check_training(("models", str(place)), model)
         self._check_parts((), found)
@@ -119,9 +124,9 @@ class _Reader:
         right = isinstance(given, list) and given and all(type(entry) is kind for entry in given)
         return tuple(given) if right else self._refuse(place, f"a list of {words[kind]}")
 
-    def _check_texts(self, place: tuple[str, ...], given: Any) -> None:
-        if given is not None and (type(given) is not int or given < 1):
-            self._refuse(place, "a whole number of at least 1")
+    def _check_number(self, place: tuple[str, ...], given: Any, least: int) -> None:
+        if given is not None and (type(given) is not int or given < least):
+            self._refuse(place, f"a whole number of at least {least}")
 
     def _named(self, place: tuple[str, ...], given: Any) -> dict[str, dict[str, Any]]:
         """Names, alone or with their settings, as a list or as a mapping."""
@@ -151,10 +156,11 @@ class _Reader:
         _check_keys(self.path, self.lines, ("budgets",), {budget: 0}, BUDGETS)
         if not isinstance(changes, dict):
             self._refuse(("budgets", budget), "what it changes")
-        known = ("texts", "training", "trials", "experiments", "seeds")
+        known = (*LEAST, "training", "trials", "experiments", "seeds")
         _check_keys(self.path, self.lines, ("budgets", budget), changes, known)
         place = ("budgets", budget)
-        self._check_texts((*place, "texts"), changes.get("texts"))
+        for key, least in LEAST.items():
+            self._check_number((*place, key), changes.get(key), least)
         if "seeds" in changes:
             self._listed((*place, "seeds"), changes["seeds"], int)
         named = {key: self._named((*place, key), changes.get(key, {})) for key in ("trials", "experiments")}

@@ -16,4 +16,4 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     corpus = load(settings["source"], **settings["options"])
     if corpus.fingerprint() != settings["fingerprint"]:
         raise InputError(f"{settings['source']} has changed since the study was planned; start the study again.")
-    save_corpus(corpus, out)
+    save_corpus(corpus.sample(settings["rows"]) if "rows" in settings else corpus, out)

@@ -46,7 +46,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
             _compare_later(comparable, place, cells)
     _write_csv(out / "ours.csv", rows)
     summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
-    summary["missing"] = settings["missing"]
+    summary |= {"rows": settings["rows"], "missing": settings["missing"]}
     if settings["paper"]:
         compared = compare(settings["paper"], comparable, settings["tolerances"])
         _write_csv(out / "beside_published.csv", [c.as_row() for c in compared])
@@ -73,7 +73,8 @@ def count(compared: Sequence[Compared]) -> dict[str, int]:
 
 
 def _page(summary: Mapping[str, Any], compared: Sequence[Compared]) -> str:
-    lines = [f"# {summary['study']}", "", f"Budget: {summary['budget']}.", ""]
+    rows = f", at most {summary['rows']:,} rows a corpus" if summary["rows"] else ""
+    lines = [f"# {summary['study']}", "", f"Budget: {summary['budget']}{rows}.", ""]
     lines += [f"- **missing, as a step failed**: {name}" for name in summary["missing"]]
     for finding in summary["findings"]:
         lines += [f"- **{finding['block']}, {finding['name']}**: {finding['answer']}"]
