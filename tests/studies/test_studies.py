@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
+from typing import ClassVar
 
+import numpy as np
+import pyarrow as pa
 import pytest
 import yaml
 from test_engine import Here
@@ -13,13 +17,14 @@ from test_engine import Here
 import attentest
 from attentest.engine import Store
 from attentest.studies import PAPERS, find_study
-from attentest.studies.cells import Cell
+from attentest.studies.cells import Cell, f1_gain
+from attentest.studies.directions import Direction, Side, examine, of_cells, of_published
 from attentest.studies.expand import expand, with_budget
 from attentest.studies.experiments import EXPERIMENTS, experiment_class, make_experiment
 from attentest.studies.folder import status
-from attentest.studies.published import compare, published
-from attentest.studies.run import run_study
-from attentest.studies.schema import read_study
+from attentest.studies.published import compare, of_corpus, published
+from attentest.studies.run import plan_study, run_study
+from attentest.studies.schema import Study, read_study
 
 SMALL = {
     "name": "small",
@@ -45,6 +50,15 @@ SMALL = {
         "gumbel": {"runs": 2},
     },
     "budgets": {"small": {"texts": 20, "experiments": {"seeds": {"seeds": 1}}}},
+    "directions": [
+        {"says": "x", "source": "y", "more": {"variant": v, "measure": m}, "less": 0}
+        for v, m in (
+            ("adversary, lambda=0", "jsd"),
+            ("frozen", "delta accuracy"),
+            ("fix attention", "delta weighted tau"),
+            ("base", "weighted tau"),
+        )
+    ],
 }
 
 
@@ -75,6 +89,13 @@ def test_a_whole_study(tmp_path: Path) -> None:
     assert ("frozen", "delta accuracy") in cells
     assert ("sparsegen, lambda varied", "correlation of lambda with entropy of gradient") in cells
     assert "Budget: small." in (out / "summary.md").read_text()
+    sides = [side for paper in PAPERS for d in find_study(paper).directions for side in (d.more, d.less)]
+    named = {(side.variant, side.measure) for side in sides if side.number is None}
+    not_here = {("adversary, far", "f1 gain over base")}  # none gets far in two epochs
+    not_here |= {(f"class {c}", "tau attention – gradient-input-fixed") for c in (0, 1)}  # another measure
+    assert named - not_here <= set(cells)
+    said = ("found", "the contrary", "cannot be told")
+    assert [row["verdict"] in said for row in summary["directions"]] == [True] * 4
     again = run_study(study, out, Here, budget="small", store=store)
     assert again.done == 0
     now = status(out)
@@ -242,3 +263,105 @@ def test_every_experiment_says_what_it_asks(name: str) -> None:
         labels.add(training.label)
     for on in make_experiment(name, {}).trials():
         assert on.label in labels
+
+
+def test_rows_are_limited_by_budget_or_by_hand(tmp_path: Path) -> None:
+    content = {"corpora": ["planted"], "columns": {"rows": 200}, "budgets": {"small": {"rows": 100}}}
+    study = read_study(written(tmp_path, content))
+    names = {rows: plan_study(study, "small", rows=rows) for rows in (None, 60, 1000)}
+    limits = {rows: next(iter(found.plan)).settings.get("rows") for rows, found in names.items()}
+    assert limits == {None: 100, 60: 60, 1000: None}  # a limit above what there is changes nothing
+    assert len({tuple(found.fingerprints.items()) for found in names.values()}) == 1  # the corpus is the same
+
+
+def test_a_corpus_may_be_named_without_its_preparation() -> None:
+    study = Study("mine", corpora=("planted_jw",))
+    with pytest.raises(attentest.InputError, match="'planted_jw'"):
+        plan_study(study, "paper", ["planted"])
+
+
+DIRECTION = """corpora: [planted]
+directions:
+  - says: a is more than b
+    source: here
+    more: {variant: a, measure: f1}
+    less: {model: other, variant: b, measure: f1}
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (("source: here", "sources: here"), "line 4: 'sources' is not known in directions.0; .*'source'"),
+        (("    source: here\n", ""), "line 3: .*source is missing"),
+        (("{variant: a, measure: f1}", "{variant: a}"), "line 5: more must be a number, or a variant and a measure"),
+        (("model: other", "modle: other"), "line 6: 'modle' is not known .*'model'"),
+        (("  - says: a is more than b\n", "  - \n"), "directions"),
+    ],
+)
+def test_bad_directions_are_told_with_their_line(tmp_path: Path, wrong: tuple[str, str], sentence: str) -> None:
+    read_study(written(tmp_path, DIRECTION))
+    with pytest.raises(attentest.InputError, match=sentence):
+        read_study(written(tmp_path, DIRECTION.replace(*wrong)))
+
+
+def test_what_a_difference_says() -> None:
+    def cells(*values: tuple[float, float, float]) -> dict:
+        return {("m", str(n), "f1"): Cell(str(n), "f1", *value) for n, value in enumerate(values)}
+
+    direction = Direction("0 is more than 1", "here", Side("0", "f1"), Side("1", "f1"))
+    apart = cells((0.8, 0.77, 0.83), (0.7, 0.66, 0.74))
+    [verdict] = examine([direction], "c", "m", of_cells(apart), of_published({}))
+    # by hand: 0.1 ± hypot(0.03, 0.04)
+    assert [verdict.ours, verdict.low, verdict.high] == pytest.approx([0.1, 0.05, 0.15])
+    assert verdict.verdict == "found"
+    assert math.isnan(verdict.theirs)
+    close = cells((0.8, 0.75, 0.85), (0.79, 0.74, 0.84))
+    swapped = Direction("1 is more than 0", "here", Side("1", "f1"), Side("0", "f1"))
+    against_number = Direction("0 is above 0.9", "here", Side("0", "f1"), Side(number=0.9))
+    missing = Direction("0 is more than 2", "here", Side("0", "f1"), Side("2", "f1"))
+    found = {
+        name: examine([d], "c", "m", of_cells(cells_), of_published({}))[0].verdict
+        for name, d, cells_ in (
+            ("close", direction, close),
+            ("swapped", swapped, apart),
+            ("number", against_number, apart),
+            ("missing", missing, apart),
+        )
+    }
+    assert found == {
+        "close": "cannot be told",
+        "swapped": "the contrary",
+        "number": "the contrary",
+        "missing": "not tested",
+    }
+
+
+def test_published_gains_are_differences_of_what_is_printed() -> None:
+    lookup = of_published(of_corpus("wiegreffe2019", "sst_jw"))
+    found = lookup(("average+additive", "guide: base LSTM", "f1 gain over guide: trained MLP"))
+    assert found is not None
+    assert found.value == pytest.approx(0.824 - 0.817)
+    assert lookup(("average+additive", "guide: base LSTM", "f1 gain over nothing")) is None
+
+
+def test_gains_are_set_against_each_other_text_by_text() -> None:
+    class Tested:
+        classes = ("no", "yes")
+        settings: ClassVar = {"model": {"encoder": "bilstm", "alignment": "additive"}}
+
+        def __init__(self, right: np.ndarray) -> None:
+            label = np.arange(len(right)) % 2
+            said = np.where(right, label, 1 - label)
+            columns = {"label": [self.classes[i] for i in label], "probability": np.eye(2)[said].tolist()}
+            self.predictions = pa.table(columns)
+
+    one = np.random.default_rng(0).random(400) < 0.8
+    other = one.copy()
+    other[np.flatnonzero(one)[:8]] = False  # eight texts less
+    gain = f1_gain(Tested(one), Tested(other), "one", "other")
+    assert gain.measure == "f1 gain over other"
+    assert 0 < gain.low < gain.value < gain.high < 0.05  # far narrower than the intervals of the two F1
+    assert f1_gain(Tested(one), Tested(one), "one", "itself") == Cell(
+        "one", "f1 gain over itself", 0.0, 0.0, 0.0, "bilstm+additive"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -26,6 +27,14 @@ class Estimate:
 
     def as_dict(self) -> dict[str, float]:
         return asdict(self)
+
+
+def independent_difference(more: Estimate, less: Estimate) -> Estimate:
+    """more − less of two estimates whose errors have nothing to do with one another: their variances add up."""
+    value = more.value - less.value
+    below = math.hypot(more.value - more.low, less.high - less.value)
+    above = math.hypot(more.high - more.value, less.value - less.low)
+    return Estimate(value, value - below, value + above, min(more.n, less.n))
 
 
 def bootstrap(

@@ -17,6 +17,7 @@ from attentest.training.folder import read_json
 from attentest.training.run import Run
 
 CELLS = "cells.json"
+GAIN = " gain over "  # "f1 gain over base": a measure whose two sides were set against each other text by text
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,13 @@ def read_cells(folder: Path) -> list[Cell]:
 
 def cells_of_run(run: Run, variant: str) -> Iterator[Cell]:
     """Accuracy and F1 on the test split."""
-    model = f"{run.settings['model']['encoder']}+{run.settings['model']['alignment']}"
     for measure, estimate in scores(run).items():
-        yield cell(variant, measure, estimate, 1, model)
-        yield cell(variant, f"{measure} %", estimate, 100, model)
+        yield cell(variant, measure, estimate, 1, _model(run))
+        yield cell(variant, f"{measure} %", estimate, 100, _model(run))
+
+
+def _model(run: Run) -> str:
+    return f"{run.settings['model']['encoder']}+{run.settings['model']['alignment']}"
 
 
 def accuracy_gain(base: Run, other: Run) -> Estimate:
@@ -60,31 +64,41 @@ def accuracy_gain(base: Run, other: Run) -> Estimate:
     return bootstrap(right[1].astype(float) - right[0].astype(float))
 
 
+def f1_gain(run: Run, other: Run, variant: str, other_variant: str) -> Cell:
+    """The run's F1 less the other's, with its interval over the texts that both were tested on."""
+    drawn = np.array(_f1_draws(run)) - np.array(_f1_draws(other))
+    low, high = np.nanquantile(drawn, [0.025, 0.975])
+    value = scores(run)["f1"].value - scores(other)["f1"].value
+    return Cell(variant, f"f1{GAIN}{other_variant}", value, float(low), float(high), _model(run))
+
+
 @lru_cache(maxsize=64)
 def scores(run: Run) -> dict[str, Estimate]:
     """Accuracy and F1 with intervals over test texts."""
-    table = run.predictions
-    classes = run.classes
-    labels = np.array([classes.index(name) for name in table["label"].to_pylist()])
-    probabilities = np.array(table["probability"].to_pylist())
+    labels, probabilities = _tested(run)
     found = classification_metrics(labels, probabilities)
-    predicted = probabilities.argmax(1)
-    f1_low, f1_high = _f1_interval(labels, predicted, len(classes))
+    low, high = np.nanquantile(_f1_draws(run), [0.025, 0.975])
     return {
-        "accuracy": bootstrap((labels == predicted).astype(float)),
-        "f1": Estimate(found["f1"], f1_low, f1_high, len(labels)),
+        "accuracy": bootstrap((labels == probabilities.argmax(1)).astype(float)),
+        "f1": Estimate(found["f1"], float(low), float(high), len(labels)),
     }
 
 
-def _f1_interval(labels: np.ndarray, predicted: np.ndarray, classes: int, draws: int = 500) -> tuple[float, float]:
+@lru_cache(maxsize=64)
+def _f1_draws(run: Run, draws: int = 500) -> tuple[float, ...]:
+    """F1 of resampled test texts, the same ones for every run that was tested on them."""
+    labels, probabilities = _tested(run)
+    decided = np.eye(len(run.classes))[probabilities.argmax(1)]
     generator = np.random.default_rng(0)
-    values = []
-    for _ in range(draws):
-        rows = generator.integers(0, len(labels), len(labels))
-        probabilities = np.eye(classes)[predicted[rows]]
-        values.append(classification_metrics(labels[rows], probabilities)["f1"])
-    low, high = np.nanquantile(values, [0.025, 0.975])
-    return float(low), float(high)
+    rows = (generator.integers(0, len(labels), len(labels)) for _ in range(draws))
+    return tuple(classification_metrics(labels[some], decided[some])["f1"] for some in rows)
+
+
+def _tested(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and probabilities of the test texts."""
+    table = run.predictions
+    labels = np.array([run.classes.index(name) for name in table["label"].to_pylist()])
+    return labels, np.array(table["probability"].to_pylist())
 
 
 def cells_of_finding(finding: Mapping[str, Any], projection: str, classes: list[str]) -> Iterator[Cell]:

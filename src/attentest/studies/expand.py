@@ -45,6 +45,7 @@ class Expanded:
             "results": kept,
             "missing": missing,
             "tolerances": self.study.tolerances,
+            "directions": [asdict(direction) for direction in self.study.directions],
             "not_covered": self.study.not_covered,
         }
         inputs = {place["role"]: self.results[place["role"]] for place in kept}
@@ -72,7 +73,11 @@ def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) ->
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
         corpus = load(source, **options)
         found.fingerprints[source] = corpus.fingerprint()
-        settings = {"name": corpus.name, "fingerprint": found.fingerprints[source], "recipe": dict(corpus.recipe)}
+        settings: dict[str, Any] = {
+            "name": corpus.name,
+            "fingerprint": found.fingerprints[source],
+            "recipe": dict(corpus.recipe),
+        }
         if study.rows is not None and study.rows < len(corpus):
             settings["rows"] = study.rows
             corpus = corpus.sample(study.rows)

@@ -110,6 +110,13 @@ def compare(
     ]
 
 
+def of_corpus(paper: str, corpus: str) -> dict[tuple[str, str, str], Published]:
+    """A paper's cells for one corpus, by model, variant and measure."""
+    return {
+        (c.model, _variant(c.variant), c.measure): c for c in published(paper) if _corpus(c.corpus) == _corpus(corpus)
+    }
+
+
 def _tolerance(theirs: Published, tolerances: Mapping[str, float]) -> float:
     given = tolerances.get(theirs.table, TOLERANCE)
     return given * 100 if "%" in theirs.measure else given

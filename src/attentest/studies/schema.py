@@ -13,6 +13,7 @@ import yaml
 
 from attentest.corpora.corpus import FEWEST_ROWS
 from attentest.errors import InputError
+from attentest.studies.directions import Direction, Side
 
 BUDGETS = ("small", "paper")
 LEAST = {"rows": FEWEST_ROWS, "texts": 1}  # numbers of a study that can be limited, and how far
@@ -41,6 +42,7 @@ class Study:
     experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
     budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
     tolerances: dict[str, float] = field(default_factory=dict)  # of published tables
+    directions: tuple[Direction, ...] = ()  # what the paper found, to be held against ours
     not_covered: dict[str, str] = field(default_factory=dict)  # published table or figure -> why
 
 
@@ -97,6 +99,9 @@ class _Reader:
         for place, model in enumerate(found.get("models", ())):
             self._check_training(("models", str(place)), model)
         self._check_parts((), found)
+        if "directions" in found:
+            given = self._listed(("directions",), found["directions"], dict)
+            found["directions"] = tuple(self._direction(str(n), row) for n, row in enumerate(given))
         if "budgets" in found:
             found["budgets"] = {name: self._budget(name, given, found) for name, given in found["budgets"].items()}
         return Study(**found)
@@ -150,6 +155,24 @@ class _Reader:
         _check_keys(self.path, self.lines, place, given, known)
         for name, value in given.items():
             self._attempt((*place, name), lambda: check_setting(name, value))  # noqa: B023
+
+    def _direction(self, number: str, row: dict[str, Any]) -> Direction:
+        place = ("directions", number)
+        needed = [f.name for f in fields(Direction)]
+        _check_keys(self.path, self.lines, place, row, needed)
+        for name in needed:
+            if name not in row:
+                self._refuse(place, f"a direction with {', '.join(needed)}; {name} is missing")
+        sides = [self._side((*place, name), row[name]) for name in ("more", "less")]
+        return Direction(str(row["says"]), str(row["source"]), *sides)
+
+    def _side(self, place: tuple[str, ...], given: Any) -> Side:
+        if isinstance(given, int | float) and not isinstance(given, bool):
+            return Side(number=float(given))
+        if not isinstance(given, dict) or not {"variant", "measure"} <= set(given):
+            self._refuse(place, "a number, or a variant and a measure")
+        _check_keys(self.path, self.lines, place, given, ("model", "variant", "measure"))
+        return Side(str(given["variant"]), str(given["measure"]), str(given.get("model", "")))
 
     def _budget(self, budget: str, changes: Any, found: dict[str, Any]) -> dict[str, Any]:
         """What a budget changes, checked together with what it changes."""

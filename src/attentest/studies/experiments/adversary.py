@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
-from attentest.studies.cells import Cell, cell, cells_of_run, scores
+from attentest.studies.cells import Cell, cell, cells_of_run, f1_gain, scores
 from attentest.studies.experiments.base import (
     BASE,
     Difference,
@@ -88,6 +88,8 @@ class TrainedAdversary(Experiment):
         if best is None:
             answer = f"No λ moves attention by a JSD of more than {self.far} on average."
         else:
+            cells.append(f1_gain(runs[f"lambda {best:g}"], base, "adversary, far", BASE))
+            cells.append(cell("adversary, far", "jsd", summary[f"JSD, λ = {best:g}"]))
             answer = (
                 f"With λ = {best:g} a model {summary[f'JSD, λ = {best:g}']} (JSD) away predicts with an F1 of "
                 f"{summary[f'F1, λ = {best:g}']}; the base has {scores(base)['f1']}."

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from attentest.studies.cells import Cell, cells_of_run, scores
+from attentest.studies.cells import Cell, cells_of_run, f1_gain, scores
 from attentest.studies.experiments.adversary import adversary_training
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
@@ -50,6 +50,9 @@ class Guides(Experiment):
             for name, estimate in scores(run).items():
                 rows.append({"guide": theirs, "measure": name, **estimate.as_dict()})
                 summary[f"{name}, {theirs}"] = estimate
+        for guide, other in (("base", "own"), ("own", "uniform"), ("base", "adversary")):
+            sides = [f"guide: {GUIDES[name]}" for name in (guide, other)]
+            cells.append(f1_gain(runs[f"guide {guide}"], runs[f"guide {other}"], *sides))
         order = sorted(GUIDES.values(), key=lambda guide: -summary[f"f1, {guide}"].value)
         named = ", ".join(f"{guide} {summary[f'f1, {guide}'].value:.3f}" for guide in order)
         answer = f"Guides by the F1 that the model without context reaches: {named}."

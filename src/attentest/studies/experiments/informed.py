@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from attentest.measures.intervals import Estimate
-from attentest.studies.cells import Cell, cells_of_run, stored_estimate
+from attentest.measures.intervals import Estimate, independent_difference
+from attentest.studies.cells import cell, cells_of_run, stored_estimate
 from attentest.studies.experiments.adversary import adversary_training, cells_of_difference
 from attentest.studies.experiments.base import BASE, Experiment, OnTrial, Result, Training, difference
 from attentest.training.run import Run
@@ -79,13 +78,10 @@ def compare_information(variants: Mapping[str, str], findings: Mapping[str, Any]
     cells, rows = [], []
     for variant, estimate in estimates.items():
         rows.append({"model": variant, **estimate.as_dict()})
-        cells.append(Cell(variant, "weighted tau", estimate.value, estimate.low, estimate.high))
+        cells.append(cell(variant, "weighted tau", estimate))
         if variant != BASE:
-            change = base.value - estimate.value
-            # clusterings of different models have nothing to do with one another: their variances add up
-            below = math.hypot(base.value - base.low, estimate.high - estimate.value)
-            above = math.hypot(base.high - base.value, estimate.value - estimate.low)
-            cells.append(Cell(variant, "delta weighted tau", change, change - below, change + above))
+            # clusterings of different models have nothing to do with one another
+            cells.append(cell(variant, "delta weighted tau", independent_difference(base, estimate)))
     named = ", ".join(f"{variant} {estimate}" for variant, estimate in estimates.items())
     summary = {f"{KEY}, {variant}": estimate for variant, estimate in estimates.items()}
     answer = f"Weighted τ of information and weight: {named}."

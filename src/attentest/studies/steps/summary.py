@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from attentest.studies.cells import Cell, cells_of_finding, cells_of_run, read_cells
-from attentest.studies.published import Compared, compare
+from attentest.studies.directions import Direction, examine, of_cells, of_published
+from attentest.studies.published import Compared, compare, of_corpus
 from attentest.training.folder import read_json, write_json
 from attentest.training.listener import Listener
 from attentest.training.run import Run
@@ -51,8 +52,26 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         compared = compare(settings["paper"], comparable, settings["tolerances"])
         _write_csv(out / "beside_published.csv", [c.as_row() for c in compared])
         summary |= {"cells": count(compared), "not_covered": settings["not_covered"]}
+    verdicts = _verdicts(settings, comparable)
+    _write_csv(out / "directions.csv", verdicts)
+    summary["directions"] = [{k: None if v != v else v for k, v in row.items()} for row in verdicts]  # NaN is not JSON
     write_json(out / "summary.json", summary)
-    (out / "summary.md").write_text(_page(summary, compared if settings["paper"] else []), encoding="utf-8")
+    page = _page(summary, verdicts, compared if settings["paper"] else [])
+    (out / "summary.md").write_text(page, encoding="utf-8")
+
+
+def _verdicts(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[Cell]]) -> list[dict[str, Any]]:
+    """What the paper found, corpus by corpus, with our difference and what it says."""
+    directions = [Direction.from_dict(row) for row in settings["directions"]]
+    corpora = list(dict.fromkeys(corpus for corpus, _ in ours))
+    found: list[dict[str, Any]] = []
+    for corpus in corpora if directions else []:
+        models = [model for name, model in ours if name == corpus]
+        cells = {(model, c.variant, c.measure): c for model in models for c in ours[(corpus, model)]}
+        theirs = of_corpus(settings["paper"], corpus) if settings["paper"] else {}
+        verdicts = examine(directions, corpus, models[0], of_cells(cells), of_published(theirs))
+        found += [verdict.as_row() for verdict in verdicts]
+    return found
 
 
 def _compare_later(comparable: dict[tuple[str, str], list[Cell]], place: Mapping[str, Any], cells: list[Cell]) -> None:
@@ -72,12 +91,33 @@ def count(compared: Sequence[Compared]) -> dict[str, int]:
     }
 
 
-def _page(summary: Mapping[str, Any], compared: Sequence[Compared]) -> str:
+def directions_table(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """As lines of Markdown."""
+    lines = ["| finding | where | corpus | theirs | ours | interval | verdict |", "|---|---|---|---|---|---|---|"]
+    for row in verdicts:
+        theirs, ours = (
+            "" if row[key] is None or row[key] != row[key] else f"{row[key]:+.3f}" for key in ("theirs", "ours")
+        )
+        interval = f"[{row['low']:+.3f}, {row['high']:+.3f}]" if ours else ""
+        lines.append(
+            f"| {row['says']} | {row['source']} | {row['corpus']} | {theirs} | {ours} | {interval} | {row['verdict']} |"
+        )
+    return lines
+
+
+def _page(summary: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]], compared: Sequence[Compared]) -> str:
     rows = f", at most {summary['rows']:,} rows a corpus" if summary["rows"] else ""
     lines = [f"# {summary['study']}", "", f"Budget: {summary['budget']}{rows}.", ""]
     lines += [f"- **missing, as a step failed**: {name}" for name in summary["missing"]]
     for finding in summary["findings"]:
         lines += [f"- **{finding['block']}, {finding['name']}**: {finding['answer']}"]
+    if verdicts:
+        lines += [
+            "",
+            "What was found, as a difference that is above 0 if we find it too:",
+            "",
+            *directions_table(verdicts),
+        ]
     if compared:
         cells = summary["cells"]
         lines += [
