@@ -33,6 +33,7 @@ BENCHMARKS = {
             "removals": "benchmarks.weights:removals",
         }.items()
     },
+    "two-workers": ("benchmarks.engine:two_workers",),
     "memory": ("benchmarks.memory:million_rows",),
     "all-trials": ("benchmarks.all_trials:imdb_like",),
 }

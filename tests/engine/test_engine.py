@@ -150,6 +150,21 @@ def test_an_input_damaged_while_the_plan_runs_is_made_again(tmp_path: Path) -> N
     assert (store.fetch(last.key) / "sum").read_text() == "3"
 
 
+def test_an_input_that_stays_damaged_fails_the_step(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
+    first, last = plan
+
+    class Spoiled(Here):
+        def start(self, step: Step) -> None:
+            if step is last:
+                (store.path(first.key) / "sum").write_text("7")
+            super().start(step)
+
+    outcome = run_plan(plan, store, Spoiled(store))
+    assert list(outcome.failed) == ["add 2"]
+    assert "sum" in outcome.failed["add 2"]
+
+
 def test_a_commit_that_was_killed_before_the_move(tmp_path: Path) -> None:
     store, plan = Store(tmp_path / "store"), chain(tmp_path, 1)
     (step,) = plan

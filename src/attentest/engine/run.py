@@ -10,7 +10,7 @@ from typing import Protocol
 from attentest.engine.plan import Plan, Step
 from attentest.engine.store import Store
 
-RETRIES = 3  # of a step whose worker died
+RETRIES = 3  # of a step whose worker died, or whose inputs were damaged
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,13 @@ def run_plan(
                         watcher.progress(step, event.text, event.share)
                     continue
                 del running[event.key]
-                lost[event.key] = lost.get(event.key, 0) + (event.kind == "lost")
+                lost[event.key] = lost.get(event.key, 0) + (event.kind in ("lost", "damaged"))
                 if event.kind == "done":
                     done.add(event.key)
                     outcome.done += 1
                     for watcher in watchers:
                         watcher.finished(step, time.monotonic() - began)
-                elif event.kind == "damaged":
+                elif event.kind == "damaged" and lost[event.key] <= RETRIES:
                     for key in [k for k in step.inputs.values() if store.discard_if_damaged(k)]:
                         done.discard(key)
                         for again in plan.needed([key], done):

@@ -19,7 +19,8 @@ from attentest.trials import TRIALS, make_trial
 
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
-TRAINING_COST, TRIAL_COST = 2.5e-5, 2e-4
+TRAINING_COST, TRIAL_COST, START = 2.5e-5, 5e-5, 2.0
+DEAR = {"correlation": 12, "dispersion": 12, "information": 2}  # trials that cost a token several times as much
 
 
 @dataclass
@@ -83,7 +84,7 @@ def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) ->
             corpus = corpus.sample(study.rows)
         places = {"source": source, "options": options}
         prepared = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, places=places, seconds=2)
-        tokens = _tokens(corpus)
+        tokens = _tokens(corpus, study.texts)
         for model in study.models:
             for seed in study.seeds:
                 block = _Block(study, found.plan, corpus, prepared, model, seed, tokens)
@@ -101,7 +102,7 @@ class _Block:
     prepared: Step
     model: Mapping[str, Any]
     seed: int
-    tokens: tuple[float, float]  # of the training and the test split, about
+    tokens: tuple[float, float]  # of the training split and of the texts on trial, about
 
     def add(self, results: dict[str, Step], about: list[dict[str, Any]]) -> None:
         base = {**self.study.training, **self.model, "seed": self.seed}
@@ -142,7 +143,7 @@ class _Block:
 
     def _trial(self, label: str, name: str, settings: Mapping[str, Any]) -> Step:
         module = TRIALS[name].partition(":")[0]
-        cost = self.tokens[1] * TRIAL_COST * (20 if name in ("correlation", "dispersion", "information") else 1)
+        cost = START + self.tokens[1] * TRIAL_COST * DEAR.get(name, 1)
         return self.plan.add(
             f"{name} of {self._label(label)}",
             f"{STEPS}.trial:run",
@@ -185,10 +186,10 @@ class _Block:
         )
 
 
-def _tokens(corpus: Corpus) -> tuple[float, float]:
-    """About how many tokens the training and the test split have."""
+def _tokens(corpus: Corpus, texts: int | None) -> tuple[float, float]:
+    """About how many tokens the training split and the texts on trial have."""
     import pyarrow.compute as pc
 
     mean = float(pc.mean(pc.utf8_length(corpus.table["text"].slice(0, 1000))).as_py() or 0) / 5.5
-    split = corpus.split
-    return mean * float((split == "train").sum()), mean * float((split == "test").sum())
+    train, test = (int((corpus.split == name).sum()) for name in ("train", "test"))
+    return mean * train, mean * min(test, texts or test)
