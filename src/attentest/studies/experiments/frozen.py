@@ -19,9 +19,10 @@ from attentest.trials.charts import points
 
 @dataclass(frozen=True)
 class Frozen(Experiment):
-    """Adversaries of one λ: `frozen` starts as the base and may change its attention alone, `unfrozen` is a new model.
+    """Adversaries of one λ with WP's loss: `frozen` has the base's encoder and decoder and learns its attention anew,
+    `unfrozen` is a new model.
 
-    ME do not state their loss; it is WP's here.
+    The base's own weights would be no start: the divergence from them is least there, so that nothing moves.
     """
 
     name: ClassVar[str] = "frozen"
@@ -34,7 +35,8 @@ class Frozen(Experiment):
 
     def trainings(self) -> list[Training]:
         settings = adversary_settings(self.strength, self.epochs, self.patience)
-        frozen = settings | {"freeze": ["embedding", "encoder", "decoder"]}
+        kept = ["embedding", "encoder", "decoder"]
+        frozen = settings | {"freeze": kept, "take": kept}
         return [
             Training("frozen", frozen, start=BASE, base=BASE),
             Training("unfrozen", settings, base=BASE),
