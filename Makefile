@@ -34,6 +34,7 @@ bench: .venv/ready
 
 reproduce: .venv/ready
 	$(BIN)/python -m benchmarks.reproduction
+	$(BIN)/python -m benchmarks.directions
 
 clean:
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -48,13 +48,13 @@ def main() -> int:
     FIGURES.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     for name, table in (("classification", classification(figures)), ("correlation", correlation(figures))):
-        page = _replaced(page, name, table)
+        page = replaced(page, name, table)
     PAGE.write_text(page, encoding="utf-8")
     print(PAGE)
     return 0
 
 
-def _replaced(page: str, name: str, table: str) -> str:
+def replaced(page: str, name: str, table: str) -> str:
     begin, end = f"<!-- {name}: made by `make reproduce` -->", f"<!-- end of {name} -->"
     before, rest = page.split(begin)
     _, after = rest.split(end)

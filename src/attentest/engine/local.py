@@ -97,7 +97,11 @@ def _serve(pipe: Connection, place: str, threads: int) -> None:
             step: Step = pipe.recv()
         except EOFError:
             return
-        pipe.send(attempt(step, store, _Report(step.key, pipe)))
+        fate = attempt(step, store, _Report(step.key, pipe))
+        try:
+            pipe.send(fate)
+        except OSError:  # nobody listens any more
+            return
 
 
 def attempt(step: Step, store: Store, listener: Listener | None = None) -> Event:
