@@ -115,6 +115,9 @@ def train(
     self_projection: Annotated[
         str, Option(help="Projection of the Transformer's own attention.", rich_help_panel=MODEL)
     ] = "softmax",
+    structure: Annotated[
+        str, Option(help="flat, or hierarchical: words, then sentences (HAN).", rich_help_panel=MODEL)
+    ] = "flat",
     preset: Annotated[
         Path | None, Option(help="Run whose attention the projection 'preset' uses.", rich_help_panel=MODEL)
     ] = None,
@@ -184,7 +187,7 @@ def train(
             preset=preset, start=start, base=base,
             listener=listener,
             encoder=encoder, alignment=alignment, projection=projection, hidden=hidden,
-            self_projection=self_projection, epochs=epochs, batch_size=batch_size, lr=lr,
+            self_projection=self_projection, structure=structure, epochs=epochs, batch_size=batch_size, lr=lr,
             attention_lr=attention_lr, weight_decay=weight_decay, class_weights=class_weights,
             select_by=select_by, train_vectors=train_vectors, seed=seed, patience=patience,
             take=tuple(take or ()), freeze=tuple(freeze or ()), objective=objective, strength=strength,
@@ -436,9 +439,11 @@ def corpora(as_json: AsJson = False) -> None:
 @app.command()
 def models(as_json: AsJson = False) -> None:
     """List the parts a model can be made of."""
-    from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS
+    from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, STRUCTURES
 
-    parts = {"encoders": ENCODERS, "alignments": ALIGNMENTS, "projections": PROJECTIONS}
+    parts = {
+        "structures": STRUCTURES, "encoders": ENCODERS, "alignments": ALIGNMENTS, "projections": PROJECTIONS,
+    }  # fmt: skip
     _print_lists(
         {
             title: {

@@ -15,6 +15,7 @@ from attentest.models.encoders import ENCODERS, make_encoder
 from attentest.models.parts import choose
 from attentest.models.projections import PROJECTIONS, SELF_PROJECTIONS, Projection
 from attentest.models.protocol import Encoded, Weights
+from attentest.models.structures import HIERARCHICAL, STRUCTURES
 from attentest.text.batches import Batch
 from attentest.text.vocabulary import PAD
 
@@ -26,12 +27,19 @@ class ModelSettings:
     projection: str = "softmax"
     hidden: int = 128  # size of the states; of each direction of a BiLSTM
     self_projection: str = "softmax"  # of the Transformer's own attention
+    structure: str = "flat"
 
     def __post_init__(self) -> None:
         choose("encoder", self.encoder, ENCODERS)
         choose("alignment", self.alignment, ALIGNMENTS)
         choose("projection", self.projection, PROJECTIONS)
         choose("projection", self.self_projection, SELF_PROJECTIONS)
+        choose("structure", self.structure, STRUCTURES)
+        if self.structure == HIERARCHICAL and self.projection in ("preset", "random"):
+            raise InputError(
+                f"The projection '{self.projection}' gives every token its share of the whole text, and a hierarchical "
+                "model has weights within sentences; use it with a flat one."
+            )
         if self.hidden < 2:
             raise InputError(f"hidden is {self.hidden}; it must be at least 2.")
 
@@ -50,8 +58,17 @@ class Classifier(nn.Module):
         size: int = self.encoder.size  # type: ignore[assignment]
         self.alignment = make_alignment(settings.alignment, size)
         self.projection = Projection(settings.projection)
-        # two classes have one logit, as in the papers: the sigmoid of it is the softmax of (0, logit)
-        self.decoder = nn.Linear(size, 1 if classes == 2 else classes)
+        self.decoder = make_decoder(size, classes)
+
+    @classmethod
+    def of_parts(cls, settings: ModelSettings, **parts: nn.Module) -> Classifier:
+        """A classifier made of modules that are there already and go on belonging to another model."""
+        model = cls.__new__(cls)
+        nn.Module.__init__(model)
+        model.settings, model.projection = settings, Projection(settings.projection)
+        for name, part in parts.items():
+            setattr(model, name, part)
+        return model
 
     def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]:
         return self.embedding(ids)
@@ -90,6 +107,11 @@ class Classifier(nn.Module):
         encoded = self.encode(batch)
         weights = self.attend(encoded)
         return self.decode(encoded, weights), weights
+
+
+def make_decoder(size: int, classes: int) -> nn.Linear:
+    """Two classes have one logit, as in the papers: the sigmoid of it is the softmax of (0, logit)."""
+    return nn.Linear(size, 1 if classes == 2 else classes)
 
 
 def _all_classes(logits: Tensor) -> Tensor:

@@ -84,6 +84,17 @@ class MLP(nn.Module):
         return self.layers(embedded)
 
 
+class NoEncoder(nn.Module):
+    """The embeddings themselves are the states (SS)."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        self.size = dimension
+
+    def forward(self, embedded: Embedded, mask: Mask) -> Hidden:
+        return embedded
+
+
 ENCODERS = {
     "bilstm": Part("LSTM in both directions, 128 each (all five papers)", lambda d, h, _: BiLSTM(d, h)),
     "cnn": Part("convolutions of width 1, 3, 5, 7 (JW)", lambda d, h, _: CNN(d, (1, 3, 5, 7), max(1, h // 4))),
@@ -92,6 +103,7 @@ ENCODERS = {
     ),
     "mlp": Part("one ReLU layer on each token, no context (WE)", lambda d, h, _: MLP(d, h)),
     "average": Part("affine and tanh on each token, no context (JW, WP)", lambda d, h, _: Average(d, h)),
+    "none": Part("the embeddings themselves, no context (SS)", lambda d, h, _: NoEncoder(d)),
     "transformer": Part(
         "2 self-attention layers, 1 head; --self-projection for sparse ones (ME)",
         lambda d, h, projection: TransformerEncoder(d, h, projection),

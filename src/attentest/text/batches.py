@@ -23,6 +23,7 @@ class Batch:
     rows: Int[np.ndarray, "batch"]
     labels: Int[Tensor, "batch"] | None = None
     preset: Float[Tensor, "batch tokens"] | None = None
+    sentences: Int[Tensor, "batch tokens"] | None = None  # the number of each token's sentence
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -36,6 +37,7 @@ class Batch:
             rows=self.rows[places.cpu().numpy()],
             labels=None if self.labels is None else self.labels[places],
             preset=None if self.preset is None else self.preset[places, :tokens],
+            sentences=None if self.sentences is None else self.sentences[places, :tokens],
         )
 
     def to(self, device: torch.device | str) -> Batch:
@@ -45,22 +47,30 @@ class Batch:
             mask=self.mask.to(device),
             labels=None if self.labels is None else self.labels.to(device),
             preset=None if self.preset is None else self.preset.to(device),
+            sentences=None if self.sentences is None else self.sentences.to(device),
         )
 
 
 def make_batch(data: TokenizedCorpus, rows: np.ndarray) -> Batch:
     ids, mask = data.sequences.padded(rows)
     preset = None if data.preset is None else torch.from_numpy(data.sequences.padded(rows, data.preset)[0])
-    labels = torch.from_numpy(data.labels[rows].astype(np.int64))
-    return Batch(torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(mask), rows, labels, preset)
+    sentences = None if data.sentences is None else _numbers(data.sequences.padded(rows, data.sentences)[0])
+    labels = _numbers(data.labels[rows])
+    return Batch(_numbers(ids), torch.from_numpy(mask), rows, labels, preset, sentences)
 
 
-def batch_of_sequences(sequences: Sequence[np.ndarray]) -> Batch:
-    """A batch of texts that belong to no corpus."""
+def _numbers(given: np.ndarray) -> Int[Tensor, "..."]:
+    return torch.from_numpy(given.astype(np.int64))
+
+
+def batch_of_sequences(sequences: Sequence[np.ndarray], sentences: Sequence[np.ndarray] | None = None) -> Batch:
+    """A batch of texts that belong to no corpus, with the number of each token's sentence if it is known."""
     offsets = np.concatenate(([0], np.cumsum([len(s) for s in sequences])))
     rows = np.arange(len(sequences))
-    ids, mask = Sequences(np.concatenate(sequences), offsets).padded(rows)
-    return Batch(torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(mask), rows)
+    together = Sequences(np.concatenate(sequences), offsets)
+    ids, mask = together.padded(rows)
+    numbers = None if sentences is None else _numbers(together.padded(rows, np.concatenate(sentences))[0])
+    return Batch(_numbers(ids), torch.from_numpy(mask), rows, sentences=numbers)
 
 
 def training_order(lengths: np.ndarray, batch_size: int, generator: np.random.Generator) -> list[np.ndarray]:

@@ -32,6 +32,7 @@ class TokenizedCorpus:
     split: np.ndarray
     notes: tuple[str, ...]
     preset: np.ndarray | None = None  # a weight for each token, in the layout of `sequences`
+    sentences: np.ndarray | None = None  # the number of each token's sentence, in the same layout
 
     def of_split(self, name: str) -> np.ndarray:
         return np.flatnonzero(self.split == name)

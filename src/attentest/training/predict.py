@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
+from attentest.models.hierarchical import SENTENCE, EncodedDocument
 from attentest.models.protocol import AttentionModel
 from attentest.text.batches import Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
@@ -22,6 +23,7 @@ class Predictions:
     rows: Int[np.ndarray, "rows"]
     probabilities: Float[np.ndarray, "rows classes"]
     weights: list[Float[np.ndarray, "tokens"]]
+    sentence_weights: list[Float[np.ndarray, "sentences"]] | None = None  # of a hierarchical model
 
 
 def predict(
@@ -30,7 +32,8 @@ def predict(
     found = predict_batches(model, inference_batches(data, rows), device)
     place = {int(row): i for i, row in enumerate(found.rows)}
     order = [place[int(row)] for row in rows]
-    return Predictions(rows, found.probabilities[order], [found.weights[i] for i in order])
+    sentences = found.sentence_weights and [found.sentence_weights[i] for i in order]
+    return Predictions(rows, found.probabilities[order], [found.weights[i] for i in order], sentences)
 
 
 def predict_batches(model: AttentionModel, batches: Iterable[Batch], device: torch.device | str = "cpu") -> Predictions:
@@ -38,7 +41,7 @@ def predict_batches(model: AttentionModel, batches: Iterable[Batch], device: tor
     was_training = getattr(model, "training", False)
     if was_training:
         model.eval()  # type: ignore[attr-defined]
-    rows, probabilities, weights = [], [], []
+    rows, probabilities, weights, sentences = [], [], [], []
     with torch.inference_mode():
         for batch in batches:
             encoded = model.encode(batch.to(device))
@@ -47,6 +50,18 @@ def predict_batches(model: AttentionModel, batches: Iterable[Batch], device: tor
             rows.append(batch.rows)
             probabilities.append(logits.softmax(-1).float().cpu().numpy())
             weights += unpad(attention[model.sites[0]].float().cpu().numpy(), batch.mask.cpu().numpy())
+            if isinstance(encoded, EncodedDocument):
+                there = encoded.layout.document_mask.cpu().numpy()
+                sentences += unpad(attention[SENTENCE].float().cpu().numpy(), there)
     if was_training:
         model.train()  # type: ignore[attr-defined]
-    return Predictions(np.concatenate(rows), np.concatenate(probabilities), weights)
+    return Predictions(np.concatenate(rows), np.concatenate(probabilities), weights, sentences or None)
+
+
+def shares(
+    weights: Float[np.ndarray, "tokens"],
+    sentences: Int[np.ndarray, "tokens"],
+    sentence_weights: Float[np.ndarray, "sentences"],
+) -> Float[np.ndarray, "tokens"]:
+    """Each word's share of the whole text's attention."""
+    return weights * sentence_weights[sentences]

@@ -55,7 +55,10 @@ def _predictions_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions)
 
 
 def _attention_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -> pa.Table:
-    """One row a text, with a list entry a token: the token, its place in the text, its weight."""
+    """One row a text, with a list entry a token: the token, its place in the text, its weight.
+
+    Of a hierarchical model also the number of the token's sentence, and a list with an entry a sentence: its weight.
+    """
     tokenizer = Tokenizer(data.settings)
     texts = rows["text"].to_pylist()
     marks = rows["rationale"].to_pylist() if data.corpus.has_rationale else [None] * len(texts)
@@ -76,4 +79,9 @@ def _attention_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -
     }
     if data.corpus.has_rationale:
         table["rationale"] = pa.array(columns["rationale"], pa.list_(pa.int8()))
+    if test.sentence_weights is not None and data.sentences is not None:
+        offsets = data.sequences.offsets
+        numbers = [data.sentences[offsets[row] : offsets[row + 1]] for row in test.rows]
+        table["sentence"] = pa.array(numbers, pa.list_(pa.int32()))
+        table["sentence_weight"] = pa.array(test.sentence_weights, pa.list_(pa.float32()))
     return pa.table(table)

@@ -15,13 +15,15 @@ import torch
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.models.classifier import Classifier, ModelSettings
+from attentest.models.structures import HIERARCHICAL, make_model
 from attentest.text.batches import batch_of_sequences
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus
+from attentest.text.sentences import sentences_of, with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
 from attentest.training.folder import read_json, read_table, read_tensors
-from attentest.training.predict import predict_batches
+from attentest.training.predict import predict_batches, shares
 
 if TYPE_CHECKING:
     from attentest.report.heatmaps import Heatmaps
@@ -49,6 +51,11 @@ class Run:
     def has_given_weights(self) -> bool:
         """Whether its weights came with the texts: it has none for others."""
         return self.settings["model"]["projection"] in ("preset", "random")
+
+    @property
+    def is_hierarchical(self) -> bool:
+        """Whether it attends to words within sentences, and to sentences."""
+        return self.settings["model"].get("structure") == HIERARCHICAL
 
     @property
     def classes(self) -> list[str]:
@@ -107,7 +114,7 @@ class Run:
                 f"{self.path / 'model.safetensors'} does not belong to this run: "
                 "its embedding and the vocabulary differ."
             )
-        model = Classifier(ModelSettings(**self.settings["model"]), vectors, len(self.classes))
+        model: Classifier = make_model(ModelSettings(**self.settings["model"]), vectors, len(self.classes))
         try:
             model.load_state_dict(tensors)
         except RuntimeError as error:
@@ -130,7 +137,7 @@ class Run:
         data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
         if self.has_given_weights:
             data = data.with_preset(np.concatenate(self.attention["weight"].to_pylist()))
-        return data
+        return with_sentences(data) if self.is_hierarchical else data
 
     def attend(self, texts: Sequence[str] | str) -> Heatmaps:
         """Predictions and attention for texts of one's own."""
@@ -149,12 +156,20 @@ class Run:
         if empty:
             raise InputError(f"There is no token in the text {empty[0][:40]!r}.")
         ids = [self.vocabulary.ids(tokenizer.tokens(text)[:longest]) for text in texts]
-        found = predict_batches(self.model, (batch_of_sequences([i]) for i in ids))
+        if self.is_hierarchical:
+            sentences = [sentences_of(text, tokenizer)[:longest] for text in texts]
+            batches = (batch_of_sequences([i], [s]) for i, s in zip(ids, sentences, strict=True))
+        else:
+            batches = (batch_of_sequences([i]) for i in ids)
+        found = predict_batches(self.model, batches)
+        heat = found.weights
+        if found.sentence_weights is not None:
+            heat = [shares(*three) for three in zip(heat, sentences, found.sentence_weights, strict=True)]
         return Heatmaps(
             [
-                Heatmap(str(n), text, places, weights.tolist(), self.classes, probabilities.tolist(), None)
+                Heatmap(str(n), text, places, weights.tolist(), self.classes, probabilities.tolist(), shown=self._shown)
                 for n, (text, places, weights, probabilities) in enumerate(
-                    zip(texts, spans, found.weights, found.probabilities, strict=True), 1
+                    zip(texts, spans, heat, found.probabilities, strict=True), 1
                 )
             ]
         )
@@ -175,15 +190,21 @@ class Run:
                     id=row["id"],
                     text=row["text"],
                     spans=list(zip(weights["start"], weights["end"], strict=True)),
-                    weights=weights["weight"],
+                    weights=_heat(weights),
                     classes=self.classes,
                     probabilities=row["probability"],
                     label=row["label"],
                     rationale=weights.get("rationale"),
+                    shown=self._shown,
                 )
                 for row, weights in zip(predictions.take(chosen).to_pylist(), attention, strict=True)
             ]
         )
+
+    @property
+    def _shown(self) -> str:
+        """What heat maps of this run show of each token."""
+        return "word weight × sentence weight" if self.is_hierarchical else "weight"
 
     def show(self, n: int = 5, **choice: Any) -> Heatmaps:
         """Show attention on test texts: in a notebook as the result of the cell, elsewhere printed."""
@@ -194,6 +215,8 @@ class Run:
     def __repr__(self) -> str:
         model = self.settings["model"]
         parts = f"{model['encoder']} + {model['alignment']} + {model['projection']}"
+        if self.is_hierarchical:
+            parts = f"{HIERARCHICAL} {parts}"
         scores = (
             ", ".join(f"{name} {value:.3f}" for name, value in self.metrics.items())
             if self.finished
@@ -207,6 +230,14 @@ class Run:
         rows = [(key, value) for part in ("model", "training") for key, value in self.settings[part].items()]
         scores = list(self.metrics.items()) if self.finished else []
         return html_table(["", self.settings["corpus"]["name"]], [*scores, *rows], caption=str(self.path))
+
+
+def _heat(row: dict[str, Any]) -> list[float]:
+    """What a row of the attention table says of each token: its share of the text's attention."""
+    if "sentence_weight" not in row:
+        return list(row["weight"])
+    found: list[float] = shares(*map(np.array, (row["weight"], row["sentence"], row["sentence_weight"]))).tolist()
+    return found
 
 
 def _is_folder(path: Path) -> bool:

@@ -16,7 +16,9 @@ from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.interventions import random_for_all
 from attentest.models.classifier import Classifier, ModelSettings
+from attentest.models.structures import HIERARCHICAL, make_model
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus, unknown_share
+from attentest.text.sentences import with_sentences
 from attentest.text.vectors import initial_vectors
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.claim import clear_for, exclusive
@@ -93,6 +95,8 @@ def _train_into(
     for note in corpus.notes:
         listener.note(note)
     data = tokenize_corpus(corpus, text, report=lambda done, total: listener.progress("tokenise", done, total))
+    if settings.model.structure == HIERARCHICAL:
+        data = with_sentences(data)
     vectors, found = initial_vectors(data.vocabulary, text, training.seed)
     notes = [*data.notes, *_describe(data, found)]
     for note in notes:
@@ -147,7 +151,11 @@ def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
         raise InputError("The objective 'adversary' and the base run that it imitates go together; give both.")
     if settings.training.take and others.start is None:
         raise InputError("Parts to take need a run to start from; give `start`.")
+    if others.base is not None and settings.model.structure == HIERARCHICAL:
+        raise InputError("An adversary moves the weights of a whole text; train it with a flat structure.")
     for run in (others.preset, others.base):
+        if run is not None and run.is_hierarchical:
+            raise InputError(f"{run.path} has weights within sentences; take a run with a flat structure.")
         if run is not None and run.has_given_weights:
             raise InputError(
                 f"{run.path} was itself trained on weights that were given; take one that learned its own."
@@ -189,7 +197,7 @@ def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
 def _build(settings: ModelSettings, vectors: np.ndarray, classes: int, training: TrainingSettings) -> Classifier:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
-        model = Classifier(settings, torch.from_numpy(vectors), classes)
+        model: Classifier = make_model(settings, torch.from_numpy(vectors), classes)
     model.embedding.weight.requires_grad_(training.train_vectors)
     for part in training.freeze:
         for parameter in getattr(model, part).parameters():

@@ -24,6 +24,7 @@ class Heatmap:
     probabilities: Sequence[float]
     label: str | None = None
     rationale: Sequence[int] | None = None
+    shown: str = "weight"  # what the weights are
 
     @property
     def predicted(self) -> str:
@@ -49,7 +50,13 @@ class Heatmap:
             "probabilities": dict(zip(self.classes, self.probabilities, strict=True)),
             "tokens": [self.text[start:end] for start, end in self.spans],
             "weights": list(self.weights),
+            "shown": self.shown,
         }
+
+    @property
+    def legend(self) -> str:
+        """What stands before the heaviest words."""
+        return "heaviest" if self.shown == "weight" else f"heaviest ({self.shown})"
 
     def heaviest(self, n: int = 3) -> list[tuple[str, float]]:
         order = sorted(range(len(self.weights)), key=lambda i: -self.weights[i])[:n]

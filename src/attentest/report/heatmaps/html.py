@@ -47,7 +47,7 @@ def _article(heatmap: Heatmap) -> str:
     heaviest = ", ".join(f"{_safe(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
     return (
         f'<article><p class="about">{" · ".join(about)}</p><p dir="auto">{_marked(heatmap)}</p>'
-        f'<p class="about">heaviest: {heaviest}</p></article>'
+        f'<p class="about">{_safe(heatmap.legend)}: {heaviest}</p></article>'
     )
 
 

@@ -1,0 +1,180 @@
+"""Hierarchical attention: words make sentences, sentences make the document (Yang et al. 2016; SS §3, VA §3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attentest.errors import InputError, unknown_name
+from attentest.models.alignments import make_alignment
+from attentest.models.classifier import Classifier, ModelSettings, make_decoder
+from attentest.models.encoders import make_encoder
+from attentest.models.projections import Projection
+from attentest.models.protocol import AttentionModel, Encoded, Weights
+from attentest.models.sentence_layout import SentenceLayout
+from attentest.text.batches import Batch
+from attentest.text.vocabulary import PAD, SPECIAL, UNKNOWN
+
+WORD, SENTENCE = "word", "sentence"
+_NUMBERS_AT_ONCE = 16_000_000  # of weighed word states, for several variants of the weights
+
+Alpha = Float[Tensor, "batch tokens"]
+
+
+@dataclass(frozen=True)
+class EncodedDocument(Encoded):
+    """The states of the words in the layout of the batch, and the sentences they stand in."""
+
+    layout: SentenceLayout = field(kw_only=True)
+
+    def select(self, documents: Int[Tensor, "chosen"]) -> EncodedDocument:
+        return EncodedDocument(self.hidden[documents], self.mask[documents], layout=self.layout.select(documents))
+
+
+class Hierarchical(nn.Module):
+    """Follows `AttentionModel`; word weights sum to 1 within each sentence, sentence weights within the document.
+
+    Sentence states hang on the word weights. So `decode` takes the weights of one site or of both and finds those
+    that are not given: under other word weights, sentences are attended anew. Given the word weights, the rest is a
+    flat classifier whose tokens are the sentences; `at_site` gives it, and everything known of such holds.
+    """
+
+    sites: Sequence[str] = (WORD, SENTENCE)
+
+    def __init__(self, settings: ModelSettings, vectors: Float[Tensor, "vocabulary dimension"], classes: int):
+        super().__init__()
+        self.settings = settings
+        # sparse: a batch touches few rows, and the optimiser updates only those
+        self.embedding = nn.Embedding.from_pretrained(vectors.clone(), freeze=False, padding_idx=PAD, sparse=True)
+        self.encoder, self.alignment = nn.ModuleDict(), nn.ModuleDict()
+        size = vectors.shape[1]
+        for site in self.sites:
+            self.encoder[site] = make_encoder(settings.encoder, size, settings.hidden, settings.self_projection)
+            size = self.encoder[site].size  # type: ignore[assignment]
+            self.alignment[site] = make_alignment(settings.alignment, size)
+        self.projection = Projection(settings.projection)
+        self.decoder = make_decoder(size, classes)
+
+    def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]:
+        return self.embedding(ids)
+
+    def encode_embedded(
+        self,
+        embedded: Float[Tensor, "batch tokens dimension"],
+        mask: Bool[Tensor, "batch tokens"],
+        preset: Alpha | None = None,
+        sentences: Int[Tensor, "batch tokens"] | None = None,
+    ) -> EncodedDocument:
+        if sentences is None:
+            raise InputError("A hierarchical model must know the sentence of each token, and this batch does not say.")
+        layout = SentenceLayout.of(sentences, mask)
+        return EncodedDocument(layout.encode_each(self.encoder[WORD], embedded), mask, layout=layout)
+
+    def encode(self, batch: Batch) -> EncodedDocument:
+        return self.encode_embedded(self.embed(batch.ids), batch.mask, batch.preset, batch.sentences)
+
+    def attend(self, encoded: EncodedDocument) -> Weights:  # type: ignore[override]
+        words = self._attend_words(encoded)
+        return {WORD: words, SENTENCE: self._attend_sentences(self._encode_sentences(encoded, words.unsqueeze(-1)))}
+
+    def decode(self, encoded: EncodedDocument, weights: Weights) -> Float[Tensor, "batch classes"]:  # type: ignore[override]
+        words = weights[WORD] if WORD in weights else self._attend_words(encoded)
+        sentences = self._encode_sentences(encoded, words.unsqueeze(-1))
+        return self._decode_sentences(sentences, weights.get(SENTENCE))
+
+    def decode_variants(
+        self,
+        encoded: EncodedDocument,
+        words: Float[Tensor, "chosen variants first"],
+        places: Int[Tensor, "chosen"] | None = None,
+    ) -> Float[Tensor, "chosen variants classes"]:
+        """Logits under several variants of the word weights; those of the first tokens are enough where others are 0."""
+        chosen = encoded if places is None else encoded.select(places)
+        words = nn.functional.pad(words, (0, chosen.mask.shape[1] - words.shape[-1])).transpose(1, 2)
+        size = max(1, _NUMBERS_AT_ONCE // chosen.hidden.numel())
+        found = [
+            self._decode_sentences(self._encode_sentences(chosen, some)).unflatten(0, (-1, some.shape[2]))
+            for some in words.split(size, 2)
+        ]
+        return torch.cat(found, 1)
+
+    def bias(self) -> Float[Tensor, "classes"]:
+        return self._over_sentences().bias()
+
+    def shares(self, encoded: EncodedDocument, weights: Weights) -> Alpha:
+        """Each word's share of the document's attention: its weight times that of its sentence."""
+        return weights[WORD] * weights[SENTENCE].gather(1, encoded.layout.number)
+
+    def at_site(self, site: str, batch: Batch) -> tuple[AttentionModel, Batch]:
+        """The model whose only weights are those of a site, and the batch it reads.
+
+        At the site of the sentences that is a classifier with a "vocabulary" of these documents' sentences, which are
+        read with the model's own word weights: each is encoded for itself, so one that is taken out changes no other.
+        """
+        if site not in self.sites:
+            raise unknown_name("site", site, self.sites)
+        if site == WORD:
+            return self, batch
+        encoded = self.encode(batch)
+        vectors = self._sentence_vectors(encoded, self._attend_words(encoded).unsqueeze(-1)).squeeze(1)
+        table = torch.cat((torch.zeros_like(vectors[:1]), self._unknown_sentence(batch), vectors))
+        number = torch.arange(len(SPECIAL), len(table), device=vectors.device)
+        classifier = self._over_sentences(embedding=nn.Embedding.from_pretrained(table, padding_idx=PAD))
+        ids, mask = encoded.layout.in_documents(number), encoded.layout.document_mask
+        return classifier, Batch(ids, mask, batch.rows, batch.labels)
+
+    def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:
+        encoded = self.encode(batch)
+        words = self._attend_words(encoded)
+        sentences = self._encode_sentences(encoded, words.unsqueeze(-1))
+        weights = self._attend_sentences(sentences)
+        return self._decode_sentences(sentences, weights), {WORD: words, SENTENCE: weights}
+
+    def _attend_words(self, encoded: EncodedDocument) -> Alpha:
+        scores = self.alignment[WORD](encoded.hidden) if self.projection.needs_scores else None
+        found = encoded.layout.project(lambda z, mask: self.projection(z, mask, training=self.training), scores)
+        return found.to(encoded.hidden.dtype)
+
+    def _sentence_vectors(
+        self, encoded: EncodedDocument, words: Float[Tensor, "batch tokens variants"]
+    ) -> Float[Tensor, "sentences variants size"]:
+        return encoded.layout.sums(words, encoded.hidden)
+
+    def _encode_sentences(self, encoded: EncodedDocument, words: Float[Tensor, "batch tokens variants"]) -> Encoded:
+        """The states of the sentences; every variant of the word weights makes a document of its own."""
+        vectors = encoded.layout.in_documents(self._sentence_vectors(encoded, words)).transpose(1, 2)
+        mask = encoded.layout.document_mask.unsqueeze(1).expand(vectors.shape[:3])
+        return self._over_sentences().encode_embedded(vectors.flatten(0, 1), mask.flatten(0, 1))
+
+    def _attend_sentences(self, sentences: Encoded) -> Float[Tensor, "documents sentences"]:
+        (found,) = self._over_sentences().attend(sentences).values()
+        return found
+
+    def _decode_sentences(
+        self, sentences: Encoded, weights: Tensor | None = None
+    ) -> Float[Tensor, "documents classes"]:
+        weights = self._attend_sentences(sentences) if weights is None else weights
+        classifier = self._over_sentences()
+        return classifier.decode(sentences, {classifier.sites[0]: weights})
+
+    def _over_sentences(self, **embedding: nn.Embedding) -> Classifier:
+        """The upper half of the model, which reads sentences as a flat one reads tokens; the modules are shared."""
+        classifier = Classifier.of_parts(
+            self.settings,
+            encoder=self.encoder[SENTENCE],
+            alignment=self.alignment[SENTENCE],
+            decoder=self.decoder,
+            **embedding,
+        )
+        classifier.training = self.training
+        return classifier
+
+    def _unknown_sentence(self, batch: Batch) -> Float[Tensor, "1 size"]:
+        """The vector of a sentence of which nothing is known, for measures that mask one."""
+        ids = torch.full_like(batch.ids[:1, :1], UNKNOWN)
+        one = self.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool), batch.rows[:1], sentences=ids * 0))
+        return one.hidden[:, 0]  # the only word has all the weight

@@ -1,0 +1,112 @@
+"""The sentences of a batch of documents: real ones only, however many each document has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import pad
+
+_PLACES_AT_ONCE = 65_536  # words of one call of an encoder, padding counted: a long sentence must not pad them all
+
+Tokens = Float[Tensor, "batch tokens size"]
+Words = Float[Tensor, "sentences words"]
+
+
+@dataclass(frozen=True)
+class SentenceLayout:
+    """Sentences one after the other, in the order of the texts; the real tokens in that order are the `words`."""
+
+    mask: Bool[Tensor, "batch tokens"]
+    number: Int[Tensor, "batch tokens"]  # of each token's sentence in its document; 0 on padding
+    sentence: Int[Tensor, "words"]  # the sentence that each word stands in
+    document: Int[Tensor, "sentences"]
+    first: Int[Tensor, "sentences"]  # the place of a sentence's first token in its document
+    lengths: Int[Tensor, "sentences"]
+
+    @classmethod
+    def of(cls, sentences: Int[Tensor, "batch tokens"], mask: Bool[Tensor, "batch tokens"]) -> SentenceLayout:
+        """A sentence begins where the number changes, so numbers may be missing where a sentence was taken out."""
+        begins = mask & pad(sentences[:, 1:] != sentences[:, :-1], (1, 0), value=True)
+        document, first = begins.nonzero(as_tuple=True)
+        sentence = begins[mask].cumsum(0) - 1
+        number = (begins.cumsum(1) - 1).masked_fill(~mask, 0)
+        return cls(mask, number, sentence, document, first, sentence.bincount(minlength=len(document)))
+
+    @property
+    def place(self) -> Int[Tensor, "sentences"]:
+        """The number of each sentence in its document."""
+        return self.number[self.document, self.first]
+
+    @property
+    def document_mask(self) -> Bool[Tensor, "batch places"]:
+        """True where a document has a sentence."""
+        counts = self.number.amax(1, keepdim=True) + 1
+        return torch.arange(int(counts.max()), device=counts.device) < counts
+
+    def select(self, documents: Int[Tensor, "chosen"]) -> SentenceLayout:
+        return SentenceLayout.of(self.number[documents], self.mask[documents])
+
+    def in_documents(self, values: Tensor) -> Tensor:
+        """(sentences, …) as (batch, places, …), with zeros where a document has no more sentences."""
+        mask = self.document_mask
+        flat = values.new_zeros(mask.numel(), *values.shape[1:])
+        return flat.index_copy(0, self.document * mask.shape[1] + self.place, values).view(*mask.shape, *flat.shape[1:])
+
+    def encode_each(self, encoder: Callable[[Tensor, Tensor], Tensor], embedded: Tokens) -> Tokens:
+        """The states of the words, each sentence encoded for itself."""
+        flat, states, at = embedded.flatten(0, 1), [], []
+        for some in self._alike():
+            places, real = self._places(some)
+            found = encoder(flat.index_select(0, places.flatten()).view(*places.shape, -1), real)
+            states.append(found.flatten(0, 1).index_select(0, real.flatten().nonzero().squeeze(1)))
+            at.append(places[real])
+        together = torch.cat(states)
+        return (
+            together.new_zeros(len(flat), together.shape[1])
+            .index_copy(0, torch.cat(at), together)
+            .view(*self.mask.shape, -1)
+        )
+
+    def project(
+        self, projection: Callable[[Words | None, Bool[Tensor, "sentences words"]], Words], scores: Tensor | None
+    ) -> Float[Tensor, "batch tokens"]:
+        """Weights over the words of each sentence, in the layout of the batch."""
+        places, real = self._places(torch.arange(len(self.lengths), device=self.lengths.device))
+        weights = projection(None if scores is None else scores.flatten()[places], real)
+        found = weights.new_zeros(self.mask.numel()).index_copy(0, places[real], weights[real])
+        return found.view(self.mask.shape)
+
+    def sums(
+        self, weights: Float[Tensor, "batch tokens variants"], states: Tokens
+    ) -> Float[Tensor, "sentences variants size"]:
+        """Σ weight · state over the words of each sentence, for several variants of the weights."""
+        words = self.mask.flatten().nonzero().squeeze(1)
+        weighed = weights.flatten(0, 1).index_select(0, words).unsqueeze(2) * states.flatten(0, 1).index_select(
+            0, words
+        ).unsqueeze(1)
+        return weighed.new_zeros(len(self.lengths), *weighed.shape[1:]).index_add(0, self.sentence, weighed)
+
+    def _places(
+        self, some: Int[Tensor, "sentences"]
+    ) -> tuple[Int[Tensor, "sentences words"], Bool[Tensor, "sentences words"]]:
+        """Where the words of these sentences stand in the flattened batch, and which of them are real."""
+        step = torch.arange(int(self.lengths[some].max()), device=some.device)
+        real = step < self.lengths[some].unsqueeze(1)
+        start = self.document[some] * self.mask.shape[1] + self.first[some]
+        return (start.unsqueeze(1) + step).where(real, start.unsqueeze(1)), real
+
+    def _alike(self) -> Iterator[Int[Tensor, "some"]]:
+        """All sentences, in the order of the texts if they fit; else those of about the same length together."""
+        if len(self.lengths) * int(self.lengths.max()) <= _PLACES_AT_ONCE:
+            yield torch.arange(len(self.lengths), device=self.lengths.device)
+            return
+        lengths, order = self.lengths.sort(stable=True)
+        while len(order):
+            fitting = torch.arange(1, len(order) + 1, device=order.device) * lengths <= _PLACES_AT_ONCE
+            size = max(1, int(fitting.sum()))
+            yield order[:size]
+            lengths, order = lengths[size:], order[size:]
