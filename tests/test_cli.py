@@ -102,7 +102,7 @@ def test_corpus_options_and_every_model_option(  # type: ignore[no-untyped-def]
     settings = attentest.open_run(tmp_path / "r").settings
     assert settings["model"] == {
         "encoder": "transformer", "alignment": "deep:1", "projection": "sparsegen:0.5", "hidden": 4,
-        "self_projection": "sparsemax",
+        "self_projection": "sparsemax", "structure": "flat",
     }  # fmt: skip
     assert settings["training"]["attention_lr"] == 1e-3
     assert settings["text"]["max_tokens"] == 9
@@ -120,11 +120,11 @@ def test_preset_from_another_run(command, tmp_path: Path) -> None:  # type: igno
 
 def test_lists(command) -> None:  # type: ignore[no-untyped-def]
     from attentest.corpora import FORMATS, corpus_names
-    from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS
+    from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, STRUCTURES
 
     corpora, models = command("corpora").out, command("models").out
     assert all(name in corpora for name in (*corpus_names(), *FORMATS))
-    assert all(name in models for name in (*ENCODERS, *ALIGNMENTS, *PROJECTIONS))
+    assert all(name in models for name in (*STRUCTURES, *ENCODERS, *ALIGNMENTS, *PROJECTIONS))
     assert set(json.loads(command("corpora", "--json").out)) == {"corpora", "formats"}
 
 

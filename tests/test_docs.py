@@ -11,7 +11,7 @@ import typer
 
 from attentest import cli
 from attentest.corpora import FORMATS, corpus_names
-from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS
+from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, STRUCTURES
 from attentest.studies import PAPERS
 from attentest.studies.experiments import EXPERIMENTS
 from attentest.studies.schema import read_study
@@ -68,7 +68,7 @@ def test_links_and_pictures_exist() -> None:
 
 
 def test_readme_lists_every_part_and_every_file_of_a_run() -> None:
-    for name in (*ENCODERS, *ALIGNMENTS, *PROJECTIONS):
+    for name in (*STRUCTURES, *ENCODERS, *ALIGNMENTS, *PROJECTIONS):
         assert re.search(rf"`{name}[`:]", README), name
     for name in set(FILES) - {"checkpoint.safetensors", "result.json"}:
         assert name in README, name
@@ -91,7 +91,7 @@ def test_the_study_in_the_readme_can_be_read(tmp_path: Path) -> None:
 
 def test_every_name_has_a_summary() -> None:
     summaries = [*corpus_names().values(), *(source.summary for source in FORMATS.values())]
-    parts = (*ENCODERS.values(), *ALIGNMENTS.values(), *PROJECTIONS.values())
+    parts = (*STRUCTURES.values(), *ENCODERS.values(), *ALIGNMENTS.values(), *PROJECTIONS.values())
     assert all(10 < len(summary) < 110 for summary in (*summaries, *(part.summary for part in parts)))
 
 

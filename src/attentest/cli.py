@@ -232,6 +232,9 @@ def trial(
     name: Annotated[str, Argument(help="A trial's name (see 'attentest trials'), or all.")],
     run: Annotated[Path, Argument(help="The run's folder; findings are written into its trials folder.")],
     texts: Annotated[int | None, Option(help="Examine a random sample of this many test texts.")] = None,
+    site: Annotated[
+        str | None, Option(help="Whose weights are examined: token; word or sentence of a hierarchical model.")
+    ] = None,
     option: Annotated[
         list[str] | None, Option("-o", "--option", help="NAME=VALUE for the trial, e.g. epsilon=0.05.")
     ] = None,
@@ -250,7 +253,7 @@ def trial(
     if name == "all" and option:
         raise InputError("Options belong to one trial; name it instead of all.")
     chosen = [make_trial(one, **_named_values(option or [])) for one in (TRIALS if name == "all" else [name])]
-    subject = subject_of(attentest.open_run(run), texts=texts, device=str(choose_device(device)))
+    subject = subject_of(attentest.open_run(run), texts=texts, device=str(choose_device(device)), site=site)
     with TerminalListener(quiet=as_json) as listener:
         findings = hold(chosen, subject, lambda done, total: listener.progress("read", done, total))
     if as_json:

@@ -1,4 +1,8 @@
-"""Weights that stand in for a model's own, keyed by text so that batches change nothing."""
+"""Weights that stand in for a model's own, keyed by text so that batches change nothing.
+
+`within` numbers the parts of a text, one after the other, in each of which weights sum to 1: a hierarchical model's
+sentences. Without it the whole text is one.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,20 @@ from attentest.text.sequences import Sequences
 Weights = Float[Tensor, "batch tokens"]
 Mask = Bool[Tensor, "batch tokens"]
 Rows = Int[np.ndarray, "batch"]
+Parts = Int[Tensor, "batch tokens"]
 
 
-def random_weights(mask: Mask, rows: Rows, seed: int, dtype: torch.dtype) -> Weights:
+def uniform_weights(mask: Mask, dtype: torch.dtype, within: Parts | None = None) -> Weights:
+    """The same for each token (WP §3.2)."""
+    every = mask.to(dtype)
+    return every / sums_within(every, within)
+
+
+def random_weights(mask: Mask, rows: Rows, seed: int, dtype: torch.dtype, within: Parts | None = None) -> Weights:
     """U(0, 1) for each token, normalised (VA §4.1)."""
     drawn = torch.from_numpy(1 - keyed_uniform(seed, "random weights", rows, mask.shape[1])).to(mask.device)
     drawn = drawn * mask
-    return (drawn / drawn.sum(1, keepdim=True)).to(dtype)
+    return (drawn / sums_within(drawn, within)).to(dtype)
 
 
 def random_for_all(sequences: Sequences, seed: int) -> Float[np.ndarray, "tokens"]:
@@ -32,8 +43,39 @@ def random_for_all(sequences: Sequences, seed: int) -> Float[np.ndarray, "tokens
     return np.concatenate(found)
 
 
-def permuted(weights: Weights, mask: Mask, rows: Rows, seed: int) -> Weights:
+def permuted(
+    weights: Weights,
+    mask: Mask,
+    rows: Rows,
+    seed: int,
+    within: Parts | None = None,
+    purpose: str = "permuted weights",
+) -> Weights:
     """The same weights in a random order of the real tokens."""
-    drawn = torch.from_numpy(keyed_uniform(seed, "permuted weights", rows, mask.shape[1])).to(mask.device)
-    order = drawn.masked_fill(~mask, 2.0).argsort(1)  # padding stays behind
+    drawn = torch.from_numpy(keyed_uniform(seed, purpose, rows, mask.shape[1])).to(mask.device)
+    drawn = drawn if within is None else drawn + within  # parts follow one another, so each keeps its places
+    order = drawn.masked_fill(~mask, torch.inf).argsort(1)  # padding stays behind
     return weights.gather(1, order) * mask
+
+
+def softmax_within(scores: Float[Tensor, "batch *variants tokens"], within: Parts | None) -> Tensor:
+    if within is None:
+        return scores.softmax(-1)
+    part = _part_of_each(scores, within)
+    largest = scores.detach().new_full((*scores.shape[:-1], int(within.max()) + 1), -torch.inf)
+    largest = largest.scatter_reduce(-1, part, scores.detach(), "amax").gather(-1, part)
+    powers = (scores - largest).exp()
+    return powers / sums_within(powers, within)
+
+
+def sums_within(values: Float[Tensor, "batch *variants tokens"], within: Parts | None) -> Tensor:
+    """For each token the sum over its part of the text; over the whole text, with one entry, if it has no parts."""
+    if within is None:
+        return values.sum(-1, keepdim=True)
+    part = _part_of_each(values, within)
+    sums = values.new_zeros(*values.shape[:-1], int(within.max()) + 1)
+    return sums.scatter_add(-1, part, values).gather(-1, part)
+
+
+def _part_of_each(values: Tensor, within: Parts) -> Int[Tensor, "batch *variants tokens"]:
+    return within.view(len(within), *[1] * (values.dim() - 2), -1).expand_as(values)

@@ -74,7 +74,7 @@ def test_every_encoder_equals_loops(encoder: str) -> None:
         # CNN states of zeros have no direction: 0 in the loops is NaN, and 0 is what we give
         assert (found[place, :length, :length] - wanted.nan_to_num(0)).abs().max() <= 1e-10
     off = found * (1 - torch.eye(found.shape[1]))
-    assert bool(off.abs().max() > 0) == (encoder not in ("mlp", "average"))
+    assert bool(off.abs().max() > 0) == (encoder not in ("mlp", "average", "none"))
 
 
 def test_equals_finite_differences() -> None:

@@ -147,7 +147,7 @@ def test_only_encoders_with_context_look_beyond_a_token(name: str) -> None:
     mask = torch.ones(1, 5, dtype=torch.bool)
     moved = (encoder(changed, mask) - encoder(embedded, mask)).abs().amax(-1)[0] > 1e-9
     assert moved[4]
-    assert bool(moved[2]) == (name not in ("mlp", "average"))
+    assert bool(moved[2]) == (name not in ("mlp", "average", "none"))
 
 
 # --- the Transformer, from its definition
@@ -216,7 +216,8 @@ def test_sinusoids_by_hand() -> None:
 
 def test_sizes_are_those_of_the_papers() -> None:
     sizes = {name: make_encoder(name, 300, 128, "softmax").size for name in ENCODERS}
-    assert sizes == {"bilstm": 256, "cnn": 128, "cnn-wide": 640, "mlp": 128, "average": 128, "transformer": 128}
+    wide = {"bilstm": 256, "cnn-wide": 640, "none": 300}
+    assert sizes == wide | {name: 128 for name in ("cnn", "mlp", "average", "transformer")}
     cnn = make_encoder("cnn", 300, 128, "softmax")
     assert [tuple(c.weight.shape) for c in cnn.convolutions] == [(32, 300, w) for w in (1, 3, 5, 7)]  # JW
 

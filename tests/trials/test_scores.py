@@ -26,7 +26,8 @@ MARGINS, WEIGHTS = [[2.0, 0.0, -1.0]], [[0.5, 0.3, 0.2]]
 def subject_of_hand(model: OpaqueModel) -> Subject:
     lengths = (model.weights >= 0).sum(1).numpy()
     data = SimpleNamespace(sequences=SimpleNamespace(lengths=lengths))
-    return SimpleNamespace(model=model, data=data, rows=np.arange(len(lengths)))  # type: ignore[return-value]
+    at = {"rows": np.arange(len(lengths)), "lengths": lengths, "chosen_site": "token"}
+    return SimpleNamespace(model=model, data=data, **at)  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("kind", [HandModel, OpaqueModel])

@@ -81,7 +81,8 @@ def _shortened(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "
     kept = place + (place >= places.unsqueeze(1))
     mask = copies.mask.gather(1, kept)
     preset = None if copies.preset is None else renormalised(copies.preset.gather(1, kept), mask)
-    return replace(copies, ids=copies.ids.gather(1, kept), mask=mask, preset=preset)
+    sentences = None if copies.sentences is None else copies.sentences.gather(1, kept)
+    return replace(copies, ids=copies.ids.gather(1, kept), mask=mask, preset=preset, sentences=sentences)
 
 
 def _masked(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"]) -> Batch:

@@ -84,10 +84,16 @@ def input_gradients(
         return InputGradients(gradient, embedded, batch.mask)
     with differentiable():
         embedded = leaf(model.embed(batch.ids))
-        encoded = model.encode_embedded(embedded, constant(batch.mask), constant(batch.preset))
+        encoded = encode_from(model, embedded, batch)
         logits = _decoded(model, encoded, through_attention)
         (gradient,) = torch.autograd.grad(logits, embedded, probability_slope(logits))
     return InputGradients(gradient, embedded.detach(), batch.mask)
+
+
+def encode_from(model: EmbeddingModel, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> Encoded:
+    """The batch encoded from these embedded tokens; a hierarchical model is told their sentences, too."""
+    known = {} if batch.sentences is None else {"sentences": constant(batch.sentences)}
+    return model.encode_embedded(embedded, constant(batch.mask), constant(batch.preset), **known)
 
 
 def hidden_gradients(
@@ -108,7 +114,7 @@ def hidden_gradients(
 def attention_gradient(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
     """∂f/∂α_i, signed, each weight on its own (the others need not give way): a ranking of SS.
 
-    A model with `token_logits` is affine in α, and the gradient is their product with the softmax's Jacobian.
+    Of several sites whose weights are given, those of the first; the others are held. A model with `token_logits` is affine in α, and the gradient is their product with the softmax's Jacobian.
     """
     if hasattr(model, "token_logits"):
         with torch.no_grad():
@@ -148,8 +154,9 @@ def _decoded(model: AttentionModel, encoded: Encoded, through_attention: bool) -
 
 def _attention_gradient_by_autograd(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
     with differentiable():
-        alpha = leaf(weights[model.sites[0]])
-        held = {site: constant(given).detach() for site, given in weights.items()} | {model.sites[0]: alpha}
+        site = next(iter(weights))
+        alpha = leaf(weights[site])
+        held = {other: constant(given).detach() for other, given in weights.items()} | {site: alpha}
         still = replace(encoded, hidden=constant(encoded.hidden).detach(), mask=constant(encoded.mask))
         logits = model.decode(still, held)
         (gradient,) = torch.autograd.grad(logits, alpha, probability_slope(logits))

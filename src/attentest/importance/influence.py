@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.importance.differentiation import constant, differentiable, leaf
-from attentest.importance.gradients import EmbeddingModel
+from attentest.importance.gradients import EmbeddingModel, encode_from
 from attentest.importance.lstm_gradients import gate_slopes, plain_bilstm
 from attentest.models.encoders import BiLSTM, take, turned_places
 from attentest.parallel import over_cores
@@ -46,7 +46,7 @@ def influence_by_autograd(model: EmbeddingModel, batch: Batch) -> Influence:
     """The same for any model: one pass back from each hidden state, all texts of the batch together."""
     with differentiable():
         embedded, mask = leaf(model.embed(batch.ids)), constant(batch.mask)
-        sizes = torch.linalg.vector_norm(model.encode_embedded(embedded, mask, constant(batch.preset)).hidden, 2, -1)
+        sizes = torch.linalg.vector_norm(encode_from(model, embedded, batch).hidden, 2, -1)
         sizes = sizes.masked_fill(~mask, 0)
         found = embedded.new_zeros((*mask.shape, mask.shape[1]))
         for p, size in enumerate(sizes.sum(0)):

@@ -14,7 +14,7 @@ from attentest.models.alignments import make_alignment
 from attentest.models.classifier import Classifier, ModelSettings, make_decoder
 from attentest.models.encoders import make_encoder
 from attentest.models.projections import Projection
-from attentest.models.protocol import AttentionModel, Encoded, Weights
+from attentest.models.protocol import Encoded, Weights
 from attentest.models.sentence_layout import SentenceLayout
 from attentest.text.batches import Batch
 from attentest.text.vocabulary import PAD, SPECIAL, UNKNOWN
@@ -77,11 +77,11 @@ class Hierarchical(nn.Module):
     def encode(self, batch: Batch) -> EncodedDocument:
         return self.encode_embedded(self.embed(batch.ids), batch.mask, batch.preset, batch.sentences)
 
-    def attend(self, encoded: EncodedDocument) -> Weights:  # type: ignore[override]
+    def attend(self, encoded: EncodedDocument) -> Weights:
         words = self._attend_words(encoded)
         return {WORD: words, SENTENCE: self._attend_sentences(self._encode_sentences(encoded, words.unsqueeze(-1)))}
 
-    def decode(self, encoded: EncodedDocument, weights: Weights) -> Float[Tensor, "batch classes"]:  # type: ignore[override]
+    def decode(self, encoded: EncodedDocument, weights: Weights) -> Float[Tensor, "batch classes"]:
         words = weights[WORD] if WORD in weights else self._attend_words(encoded)
         sentences = self._encode_sentences(encoded, words.unsqueeze(-1))
         return self._decode_sentences(sentences, weights.get(SENTENCE))
@@ -92,7 +92,7 @@ class Hierarchical(nn.Module):
         words: Float[Tensor, "chosen variants first"],
         places: Int[Tensor, "chosen"] | None = None,
     ) -> Float[Tensor, "chosen variants classes"]:
-        """Logits under several variants of the word weights; those of the first tokens are enough where others are 0."""
+        """Logits under several variants of the word weights; the first tokens' are enough where the others' are 0."""
         chosen = encoded if places is None else encoded.select(places)
         words = nn.functional.pad(words, (0, chosen.mask.shape[1] - words.shape[-1])).transpose(1, 2)
         size = max(1, _NUMBERS_AT_ONCE // chosen.hidden.numel())
@@ -109,7 +109,7 @@ class Hierarchical(nn.Module):
         """Each word's share of the document's attention: its weight times that of its sentence."""
         return weights[WORD] * weights[SENTENCE].gather(1, encoded.layout.number)
 
-    def at_site(self, site: str, batch: Batch) -> tuple[AttentionModel, Batch]:
+    def at_site(self, site: str, batch: Batch) -> tuple[Hierarchical | Classifier, Batch]:
         """The model whose only weights are those of a site, and the batch it reads.
 
         At the site of the sentences that is a classifier with a "vocabulary" of these documents' sentences, which are

@@ -26,19 +26,24 @@ _MARK = re.compile(
 _WORD_BEFORE = re.compile(r"(\w[\w.]*)(\s*)$")
 _ENUMERATION = re.compile(r"\W*\d+")
 
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
 # a name follows
-_TITLES = frozenset(
+_TITLES = _words(
     "mr mrs ms messrs mme mlle dr drs prof rev fr hon st ste gen col maj capt cpt lt sgt cpl adm cmdr sen rep gov "
-    "pres supt det insp mt ft".split()
+    "pres supt det insp mt ft"
 )
 # a number follows
-_BEFORE_NUMBERS = frozenset(
-    "no nos nr fig figs vol vols p pp ch sec art eq eqs ca c jan feb mar apr jun jul aug sep sept oct nov dec".split()
+_BEFORE_NUMBERS = _words(
+    "no nos nr fig figs vol vols p pp ch sec art eq eqs ca c jan feb mar apr jun jul aug sep sept oct nov dec"
 )
 # the sentence goes on
-_INSIDE = frozenset("e.g eg i.e ie vs v cf al approx viz resp dept est ed eds incl".split())
+_INSIDE = _words("e.g eg i.e ie vs v cf al approx viz resp dept est ed eds incl")
 # the sentence ends if a capital follows
-_LAST_WORDS = frozenset("etc inc ltd co corp bros jr sr esq a.m p.m ph.d m.d b.a m.a d.c u.s.a".split())
+_LAST_WORDS = _words("etc inc ltd co corp bros jr sr esq a.m p.m ph.d m.d b.a m.a d.c u.s.a")
 _BEFORE = 40  # characters looked at before a mark: no abbreviation is longer
 
 

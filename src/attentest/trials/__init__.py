@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
 
@@ -61,10 +61,17 @@ def trial(
     subject: Run | Subject,
     *,
     texts: int | None = None,
+    site: str | None = None,
     watch: Callable[[int, int], None] = lambda done, total: None,
     **settings: Any,
 ) -> Finding:
-    """Put a run's (or a subject's) attention on one trial; a run keeps the finding in its folder."""
-    accused = subject_of(subject, texts=texts) if isinstance(subject, Run) else subject
+    """Put a run's (or a subject's) attention on one trial; a run keeps the finding in its folder.
+
+    A hierarchical model is examined at the site of its sentences, or of its words with site="word".
+    """
+    if isinstance(subject, Run):
+        accused = subject_of(subject, texts=texts, site=site)
+    else:
+        accused = subject if site is None else replace(subject, site=site)
     (finding,) = hold([make_trial(name, **settings)], accused, watch)
     return finding

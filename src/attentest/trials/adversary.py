@@ -10,7 +10,7 @@ import pyarrow as pa
 import torch
 
 from attentest.errors import InputError, unknown_name
-from attentest.measures.divergences import LARGEST_JSD, jsd
+from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
 from attentest.trials.adversary_search import gradient_search
 from attentest.trials.adversary_vertices import best_vertices
@@ -64,7 +64,7 @@ class InstanceAdversary(SimpleTrial):
         else:
             found = gradient_search(reading, self.epsilon, self.k, self.steps, self.seed)
             count = torch.full((len(reading.batch),), self.k)
-        distance = jsd(found, reading.weights.unsqueeze(1))
+        distance = reading.apart(found, reading.weights.unsqueeze(1))
         change = reading.moved(found)
         # a search may end outside the constraint; such candidates do not count (rounding may tip an exact one over)
         allowed = change <= self.bound + 1e-5

@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import pad
 
 from attentest.chance import keyed_uniform
-from attentest.measures.divergences import jsd
+from attentest.interventions import softmax_within
 from attentest.trials.reading import Reading
 
 LR, PENALTY, SPREAD = 0.01, 500.0, 3.0
@@ -29,41 +30,41 @@ def gradient_search(reading: Reading, epsilon: float, k: int, steps: int, seed: 
     start = -reading.lengths.log()[:, None, None] + SPREAD * _normal(reading, k, seed)
     start = start.masked_fill(~reading.mask.unsqueeze(1), -1e4)  # no weight, and no 0 · ∞
     if reading.margins is None:
-        return _descend(start, lambda scores: _slope_by_autograd(reading, scores, epsilon), steps)
+        found_scores = _descend(start, lambda scores: _slope_by_autograd(reading, scores, epsilon), steps)
+        return softmax_within(found_scores, reading.within)
     size = max(1, _SCORES_AT_ONCE // start[0].numel())
     found = []
     for some in (slice(i, i + size) for i in range(0, len(start), size)):
         longest = int(reading.lengths[some].max())
         given = (reading.margins[some, :longest], reading.weights[some, :longest], reading.probabilities[some, 1:])
         slope = _written_out(*given, epsilon, k)
-        found.append(
-            torch.nn.functional.pad(_descend(start[some, :, :longest], slope, steps), (0, start.shape[2] - longest))
-        )
+        found.append(pad(_descend(start[some, :, :longest], slope, steps).softmax(-1), (0, start.shape[2] - longest)))
     return torch.cat(found)
 
 
-def _descend(start: Candidates, slope: Callable[[Tensor], Tensor], steps: int) -> Candidates:
+def _descend(start: Tensor, slope: Callable[[Tensor], Tensor], steps: int) -> Float[Tensor, "batch k tokens"]:
+    """The scores, of which the candidates are the softmax."""
     scores = start.clone().requires_grad_()
     optimizer = torch.optim.Adam([scores], lr=LR, amsgrad=True, fused=True)
     for _ in range(steps):
         scores.grad = slope(scores)
         optimizer.step()
-    return scores.detach().softmax(-1)
+    return scores.detach()
 
 
 def _slope_by_autograd(reading: Reading, scores: Tensor, epsilon: float) -> Candidates:
     with torch.enable_grad():
-        (slope,) = torch.autograd.grad(loss(reading, scores.softmax(-1), epsilon), scores)
+        (slope,) = torch.autograd.grad(loss(reading, softmax_within(scores, reading.within), epsilon), scores)
     return slope
 
 
 def loss(reading: Reading, candidates: Candidates, epsilon: float) -> Tensor:
-    distance = jsd(candidates, reading.weights.unsqueeze(1))
+    distance = reading.apart(candidates, reading.weights.unsqueeze(1))
     k = candidates.shape[1]
     total = (PENALTY * (reading.moved(candidates) - epsilon).clamp(min=0) - distance).sum()
     if k > 1:
         first, second = torch.triu_indices(k, k, 1)
-        total = total - jsd(candidates[:, first], candidates[:, second]).mean(1).sum()
+        total = total - reading.apart(candidates[:, first], candidates[:, second]).mean(1).sum()
     return total
 
 

@@ -65,13 +65,13 @@ class SimpleTrial(Trial):
         """What the table of all texts says."""
 
 
-def common_columns(reading: Reading, classes: Sequence[str]) -> Columns:
+def common_columns(reading: Reading, classes: Sequence[str], items: str = "tokens") -> Columns:
     """What every trial's table begins with."""
-    largest = reading.weights.max(1).values.cpu().numpy()
+    largest = reading.attention.max(1).values.cpu().numpy()
     names = np.array(classes, dtype=object)
     return {
         "predicted": names[reading.predicted.cpu().numpy()],
-        "tokens": reading.lengths.cpu().numpy(),
+        items: reading.lengths.cpu().numpy(),
         "max_attention": largest,
         "bin": np.array(BIN_NAMES, dtype=object)[np.digitize(largest, BIN_EDGES)],
     }

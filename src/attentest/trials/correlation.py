@@ -57,7 +57,7 @@ class Correlation(Trial):
             raise InputError(f"samples is {self.samples}; it must be at least 1.")
 
     def examiner(self, subject: Subject) -> Examiner:
-        require_usable(subject.model, self.measures)
+        require_usable(subject.model, self.measures, subject.chosen_site)
         names = self.measures or usable(subject.model, PAPERS)
         return _Examiner(self, tuple(name for name in dict.fromkeys(names) if name != ATTENTION))
 

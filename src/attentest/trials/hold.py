@@ -25,10 +25,10 @@ def hold(trials: Sequence[Trial], subject: Subject, watch: Watch = lambda done, 
     collected: list[dict[str, list[Any]]] = [{} for _ in trials]
     order: list[np.ndarray] = []
     done = 0
-    for reading in readings(subject.model, subject.data, subject.rows, subject.device):
+    for reading in readings(subject.model, subject.data, subject.rows, subject.device, site=subject.site):
         order.append(reading.rows)
         with torch.no_grad():
-            common = common_columns(reading, subject.classes)
+            common = common_columns(reading, subject.classes, subject.items)
             for examiner, columns in zip(examiners, collected, strict=True):
                 _collect(columns, {**common, **examiner.examine(reading)})
         done += len(reading.batch)
@@ -61,10 +61,11 @@ def _conclude(
         signature={
             "attentest": __version__,
             "trial": trial.name,
+            "site": subject.chosen_site,
             "settings": asdict(trial),  # type: ignore[call-overload]
             **subject.signature,
         },
         chart=conclusion.chart,
         notes=tuple(conclusion.notes),
     )
-    return finding if subject.folder is None else finding.save(subject.folder / trial.name)
+    return finding if subject.folder is None else finding.save(subject.folder / subject.place_of(trial.name))

@@ -16,10 +16,12 @@ from attentest.measures.intervals import bootstrap
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import boxes
 from attentest.trials.reading import Reading
+from attentest.trials.removal import renormalised
 from attentest.trials.scores import ScoreSettings, score
 
 RANKINGS = ("random", "attention", "attention-gradient", "attention-times-gradient")
 OPTIMUM = "optimum"
+_WEIGHTS_AT_ONCE = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,11 @@ def _decisions_of_prefixes(reading: Reading, order: Int[Tensor, "batch tokens"])
 
 
 def _decode_prefixes(reading: Reading, order: Int[Tensor, "batch tokens"]) -> Int[Tensor, "batch tokens"]:
-    """The general path: the decoder is called once for each number of removed items."""
-    rank = order.argsort(1)
+    """The general path: the weights are decoded for each number of removed items, some numbers at a time."""
+    rank = order.argsort(1).unsqueeze(1)
+    numbers = torch.arange(1, order.shape[1] + 1, device=order.device)
     decisions = []
-    for removed in range(1, order.shape[1] + 1):
-        weights = reading.weights * (rank >= removed)
-        total = weights.sum(1, keepdim=True)
-        weights = torch.where(total > 0, weights / total.clamp(min=torch.finfo(weights.dtype).tiny), reading.weights)
-        decisions.append(reading.decode(weights.unsqueeze(1)).squeeze(1).argmax(-1))
-    return torch.stack(decisions, 1)
+    for removed in numbers.split(max(1, _WEIGHTS_AT_ONCE // order.numel())):
+        left = reading.weights.unsqueeze(1) * (rank >= removed[:, None])
+        decisions.append(reading.decode(renormalised(reading, left)).argmax(-1))
+    return torch.cat(decisions, 1)

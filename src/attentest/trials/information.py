@@ -52,8 +52,7 @@ class _Examiner:
 
     def __init__(self, trial: Information, subject: Subject) -> None:
         self.trial = trial
-        lengths = subject.data.sequences.lengths[subject.rows]
-        self.ranks = max(1, int(np.quantile(lengths, 0.1)))
+        self.ranks = max(1, int(np.quantile(subject.lengths, 0.1)))
         self.file = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the examiner)
         self.weights: list[np.ndarray] = []
         self.outputs: list[np.ndarray] = []
@@ -62,7 +61,7 @@ class _Examiner:
     def examine(self, reading: Reading) -> Columns:
         ranks = min(self.ranks, reading.mask.shape[1])
         # stable: tokens of the same weight keep their order, however far the batch is padded
-        weights, places = reading.weights.masked_fill(~reading.mask, -1).sort(dim=1, descending=True, stable=True)
+        weights, places = reading.attention.masked_fill(~reading.mask, -1).sort(dim=1, descending=True, stable=True)
         weights, places = weights[:, :ranks], places[:, :ranks]
         states = reading.encoded.hidden.gather(1, places.unsqueeze(-1).expand(-1, -1, reading.encoded.hidden.shape[-1]))
         missing = (0, self.ranks - ranks)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from attentest.chance import keyed_uniform
 from attentest.errors import InputError
+from attentest.interventions import permuted
 from attentest.measures.intervals import bootstrap
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, by_group, column
 from attentest.trials.charts import violins_by_bin
@@ -42,6 +43,8 @@ class Permutation(SimpleTrial):
             raise InputError(f"permutations is {self.permutations}; it must be at least 1.")
 
     def examine(self, reading: Reading) -> Columns:
+        if reading.within is not None:
+            return {"median_tvd": self._within_parts(reading).cpu().numpy()}
         changes = np.zeros(len(reading.batch))
         lengths = reading.lengths.cpu().numpy()
         turns = (keyed_uniform(self.seed, "permutation", reading.rows, 1)[:, 0] * lengths).astype(int)
@@ -61,6 +64,17 @@ class Permutation(SimpleTrial):
             reading.moved(shuffled.index_select(1, chunk.flatten()).view(len(places), -1, length), places)
             for chunk in orders.split(step)
         ]
+        return _median(torch.cat(changes, 1))
+
+    def _within_parts(self, reading: Reading) -> Tensor:
+        """Each sentence's weights are shuffled among its own words."""
+        step = max(1, _WEIGHTS_AT_ONCE // reading.weights.numel())
+        changes = []
+        for start in range(0, self.permutations, step):
+            some = range(start, min(start + step, self.permutations))
+            given = (reading.weights, reading.mask, reading.rows, self.seed, reading.within)
+            shuffled = torch.stack([permuted(*given, purpose=f"permutation {i}") for i in some], 1)
+            changes.append(reading.moved(shuffled))
         return _median(torch.cat(changes, 1))
 
     def conclude(self, table: pa.Table) -> Conclusion:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -12,25 +12,31 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentest.errors import InputError
-from attentest.measures.divergences import tvd
+from attentest.errors import InputError, unknown_name
+from attentest.measures.divergences import jsd, tvd
+from attentest.models.hierarchical import EncodedDocument
 from attentest.models.protocol import AttentionModel, Encoded, Weights
 from attentest.text.batches import Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
 
-_SITE = 0
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A batch of texts with the model's own weights and logits for them."""
+    """A batch of texts with the model's own weights at one site, and its logits for them.
+
+    Items that are attended to are called tokens here; at the site of a hierarchical model's sentences they are these.
+    """
 
     model: AttentionModel
     batch: Batch
     encoded: Encoded
     weights: Float[Tensor, "batch tokens"]
     logits: Float[Tensor, "batch classes"]
+    site: str = "token"  # of the model: where its weights are changed
+    within: Int[Tensor, "batch tokens"] | None = None  # parts of a text in which weights sum to 1; None: all of it
+    shares: Float[Tensor, "batch tokens"] | None = None  # of the whole text's attention, where there are such parts
     kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)  # what several trials ask of these texts
 
     def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
@@ -41,7 +47,12 @@ class Reading:
 
     @property
     def by_site(self) -> Weights:
-        return {self.model.sites[_SITE]: self.weights}
+        return {self.site: self.weights}
+
+    @property
+    def attention(self) -> Float[Tensor, "batch tokens"]:
+        """How much of the text's attention each token has: the weights, unless they sum to 1 in parts of it."""
+        return self.weights if self.shares is None else self.shares
 
     @property
     def mask(self) -> Bool[Tensor, "batch tokens"]:
@@ -97,6 +108,8 @@ class Reading:
         if self.token_logits is not None:
             assert self.bias is not None
             return weights @ self.token_logits[chosen, : weights.shape[-1]] + self.bias
+        if isinstance(self.encoded, EncodedDocument):
+            return self.model.decode_variants(self.encoded, weights, places)  # type: ignore[attr-defined]
         return self._decode_each(weights, chosen)
 
     def moved(
@@ -109,6 +122,13 @@ class Reading:
             own = (self.logits[:, 1] - self.logits[:, 0])[chosen].double().sigmoid()
             return (self._margin(weights, chosen).double().sigmoid() - own.unsqueeze(1)).abs().to(weights.dtype)
         return tvd(self.decode(weights, places).softmax(-1), self.probabilities[chosen].unsqueeze(1))
+
+    def apart(
+        self, weights: Float[Tensor, "batch variants tokens"], others: Float[Tensor, "batch variants tokens"]
+    ) -> Float[Tensor, "batch variants"]:
+        """JSD of two distributions; the mean over the parts of a text, where it has some."""
+        parts = 1 if self.within is None else self.within.amax(1, keepdim=True) + 1
+        return jsd(weights, others) / parts
 
     def _margin(self, weights: Tensor, chosen: Tensor | slice) -> Tensor:
         # weights sum to 1, so the bias can stand in every token's margin
@@ -125,8 +145,7 @@ class Reading:
             self.encoded.hidden[chosen], self.encoded.mask[chosen], None if preset is None else preset[chosen]
         )
         weights = torch.nn.functional.pad(weights, (0, self.mask.shape[1] - weights.shape[-1]))
-        site = self.model.sites[_SITE]
-        return torch.stack([self.model.decode(encoded, {site: w}) for w in weights.unbind(1)], 1)
+        return torch.stack([self.model.decode(encoded, {self.site: w}) for w in weights.unbind(1)], 1)
 
 
 def readings(
@@ -135,11 +154,12 @@ def readings(
     rows: np.ndarray,
     device: torch.device | str = "cpu",
     max_padded: int = 16_384,
+    site: str | None = None,
 ) -> Iterator[Reading]:
     """Every text of `rows`, shortest first, within bounded memory; a model that gives NaN is refused."""
     for batch in inference_batches(data, rows, max_padded):
         with torch.no_grad():
-            reading = read(model, batch.to(device))
+            reading = read(model, batch.to(device), site)
         broken = np.flatnonzero(~reading.logits.isfinite().all(1).cpu().numpy())
         if len(broken):
             row = int(data.rows[reading.rows[broken[0]]])
@@ -150,7 +170,25 @@ def readings(
         yield reading
 
 
-def read(model: AttentionModel, batch: Batch) -> Reading:
+def read(model: AttentionModel, batch: Batch, site: str | None = None) -> Reading:
+    """Read at a site of the model, the last one unless another is named.
+
+    A model whose items differ from site to site has a method `at_site`, which gives a model and a batch of that site's.
+    """
+    site = check_site(model, site)
+    if hasattr(model, "at_site"):
+        model, batch = model.at_site(site, batch)
+        site = site if site in model.sites else model.sites[0]
     encoded = model.encode(batch)
     weights = model.attend(encoded)
-    return Reading(model, batch, encoded, weights[model.sites[_SITE]], model.decode(encoded, weights))
+    reading = Reading(model, batch, encoded, weights[site], model.decode(encoded, weights), site)
+    if isinstance(encoded, EncodedDocument):
+        shares = model.shares(encoded, weights)  # type: ignore[attr-defined]
+        reading = replace(reading, within=encoded.layout.number, shares=shares)
+    return reading
+
+
+def check_site(model: AttentionModel, site: str | None) -> str:
+    if site is not None and site not in model.sites:
+        raise unknown_name("site", site, model.sites)
+    return model.sites[-1] if site is None else site

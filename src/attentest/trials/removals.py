@@ -28,8 +28,8 @@ class Removal(SimpleTrial):
 
     def examine(self, reading: Reading) -> Columns:
         items = most_attended_and_random(reading, self.seed)
-        distance = jsd(reading.decode(without(reading.weights, items)).softmax(-1), reading.probabilities.unsqueeze(1))
-        weight = reading.weights.gather(1, items)
+        distance = jsd(reading.decode(without(reading, items)).softmax(-1), reading.probabilities.unsqueeze(1))
+        weight = reading.attention.gather(1, items)
         return {
             "js_heaviest": distance[:, 0].cpu().numpy(),
             "js_random": distance[:, 1].cpu().numpy(),
@@ -66,7 +66,7 @@ class Flips(SimpleTrial):
 
     def examine(self, reading: Reading) -> Columns:
         items = most_attended_and_random(reading, self.seed)
-        decision = reading.decode(without(reading.weights, items)).argmax(-1)
+        decision = reading.decode(without(reading, items)).argmax(-1)
         flipped = (decision != reading.predicted.unsqueeze(1)).cpu().numpy()
         return {"flip_heaviest": flipped[:, 0], "flip_random": flipped[:, 1]}
 

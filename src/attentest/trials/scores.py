@@ -24,6 +24,7 @@ from attentest.importance.gradients import (
 )
 from attentest.importance.sums import sums_without_each
 from attentest.measures.divergences import tvd
+from attentest.models.hierarchical import WORD
 from attentest.trials.reading import Reading
 from attentest.trials.removal import without
 
@@ -43,6 +44,7 @@ class Score:
     summary: str
     find: Callable[[Reading, ScoreSettings], Scores]
     needs_embedding: bool = False  # the model must have `embed` and `encode_embedded`
+    of_whole_texts: bool = False  # it knows nothing of sentences, so it cannot score words of a hierarchical model
 
 
 def score(reading: Reading, name: str, settings: ScoreSettings) -> Scores:
@@ -62,7 +64,12 @@ def usable(model: object, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if embeds or not SCORES[name].needs_embedding)
 
 
-def require_usable(model: object, names: tuple[str, ...]) -> None:
+def require_usable(model: object, names: tuple[str, ...], site: str | None = None) -> None:
+    blind = sorted(name for name in names if site == WORD and SCORES[name].of_whole_texts)
+    if blind:
+        raise InputError(
+            f"{', '.join(blind)}: these cover the sites token and sentence, not the words within a sentence."
+        )
     missing = sorted(set(names) - set(usable(model, names)))
     if missing:
         raise InputError(
@@ -80,7 +87,7 @@ def hidden_leave_one_out(reading: Reading) -> Scores:
         logits = torch.where(rest > 0, sums_without_each(added) / rest.clamp(min=tiny), reading.logits.unsqueeze(1))
     else:
         every = torch.arange(reading.mask.shape[1], device=reading.mask.device).expand(len(reading.batch), -1)
-        logits = reading.decode(without(reading.weights, every))
+        logits = reading.decode(without(reading, every))
     return tvd(logits.softmax(-1), reading.probabilities.unsqueeze(1)).masked_fill(~reading.mask, 0)
 
 
@@ -118,7 +125,7 @@ def _left_out(reading: Reading, removal: str, settings: ScoreSettings) -> Scores
 
 
 SCORES = {
-    ATTENTION: Score("the model's own weights", lambda r, s: r.weights),
+    ATTENTION: Score("the model's own weights", lambda r, s: r.attention),
     "random": Score("drawn anew for each text", random_scores),
     "gradient": Score("L2 norm of ∂f/∂x (ME eq. 4)", lambda r, s: _by_inputs(r, True).l2, True),
     "gradient-l1": Score("L1 norm of ∂f/∂x", lambda r, s: _by_inputs(r, True).l1, True),
@@ -129,16 +136,21 @@ SCORES = {
     "leave-one-out": Score("TVD when the token is removed (JW, ME eq. 6)", lambda r, s: _left_out(r, "remove", s)),
     "leave-one-out-mask": Score("TVD when the token becomes <unk>", lambda r, s: _left_out(r, "mask", s)),
     "integrated-gradients": Score(
-        "magnitude of integrated gradients", lambda r, s: integrated_gradients(_embedding(r), r.batch).magnitude, True
+        "magnitude of integrated gradients",
+        lambda r, s: integrated_gradients(_embedding(r), r.batch).magnitude,
+        True,
+        True,
     ),
     "lime": Score(
         "magnitude of LIME's coefficients",
         lambda r, s: lime(_embedding(r), r.batch, samples=s.samples, seed=s.seed).magnitude,
         True,
+        True,
     ),
     "kernel-shap": Score(
         "magnitude of KernelSHAP's values",
         lambda r, s: kernel_shap(_embedding(r), r.batch, samples=s.samples, seed=s.seed).magnitude,
+        True,
         True,
     ),
     "hidden-gradient": Score("L2 norm of ∂f/∂h (ME)", lambda r, s: _by_states(r).l2),

@@ -11,9 +11,11 @@ import numpy as np
 import torch
 
 from attentest.errors import InputError
+from attentest.models.hierarchical import SENTENCE
 from attentest.models.protocol import AttentionModel
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.run import Run
+from attentest.trials.reading import check_site
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,31 @@ class Subject:
     signature: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None  # where findings are written
     device: torch.device | str = "cpu"
+    site: str | None = None  # whose weights are changed; None: the last one of the model
+
+    def __post_init__(self) -> None:
+        check_site(self.model, self.site)
+
+    @property
+    def chosen_site(self) -> str:
+        return check_site(self.model, self.site)
+
+    @property
+    def items(self) -> str:
+        """What is attended to at the site."""
+        return "sentences" if self.chosen_site == SENTENCE else "tokens"
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many items each text has at the site."""
+        sequences, sentences = self.data.sequences, self.data.sentences
+        if self.items == "tokens" or sentences is None:
+            return sequences.lengths[self.rows]
+        return sentences[sequences.offsets[self.rows + 1] - 1] + 1
+
+    def place_of(self, trial: str) -> str:
+        """The folder of a trial's finding, within that of all: sites other than the usual one are named."""
+        return trial if self.chosen_site == self.model.sites[-1] else f"{trial}-{self.chosen_site}"
 
     @property
     def classes(self) -> Sequence[str]:
@@ -39,7 +66,7 @@ class Subject:
         return np.array(self.classes, dtype=object)[self.data.labels[rows]]
 
 
-def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu") -> Subject:
+def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu", site: str | None = None) -> Subject:
     """A run's model and its test split, or the first `texts` of a fixed random order of it."""
     if texts is not None and texts < 1:
         raise InputError(f"texts is {texts}; examine at least 1.")
@@ -55,4 +82,4 @@ def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu") -> Su
         "text": run.settings["text"],
         "texts": len(rows),
     }
-    return Subject(run.model.to(device), data, rows, signature, run.path / "trials", device)
+    return Subject(run.model.to(device), data, rows, signature, run.path / "trials", device, site)

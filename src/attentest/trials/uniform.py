@@ -8,10 +8,9 @@ from typing import ClassVar
 import pyarrow as pa
 import torch
 
-from attentest.interventions import permuted, random_weights
+from attentest.interventions import permuted, random_weights, uniform_weights
 from attentest.measures.divergences import tvd
 from attentest.measures.intervals import bootstrap
-from attentest.models.projections import uniform
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import boxes
 from attentest.trials.reading import Reading
@@ -32,9 +31,9 @@ class Uniform(SimpleTrial):
     def examine(self, reading: Reading) -> Columns:
         variants = torch.stack(
             (
-                uniform(reading.mask, reading.weights.dtype),
-                random_weights(reading.mask, reading.rows, self.seed, reading.weights.dtype),
-                permuted(reading.weights, reading.mask, reading.rows, self.seed),
+                uniform_weights(reading.mask, reading.weights.dtype, reading.within),
+                random_weights(reading.mask, reading.rows, self.seed, reading.weights.dtype, reading.within),
+                permuted(reading.weights, reading.mask, reading.rows, self.seed, reading.within),
             ),
             1,
         )
