@@ -217,7 +217,7 @@ def test_sinusoids_by_hand() -> None:
 def test_sizes_are_those_of_the_papers() -> None:
     sizes = {name: make_encoder(name, 300, 128, "softmax").size for name in ENCODERS}
     wide = {"bilstm": 256, "cnn-wide": 640, "none": 300}
-    assert sizes == wide | {name: 128 for name in ("cnn", "mlp", "average", "transformer")}
+    assert sizes == wide | dict.fromkeys(("cnn", "mlp", "average", "transformer"), 128)
     cnn = make_encoder("cnn", 300, 128, "softmax")
     assert [tuple(c.weight.shape) for c in cnn.convolutions] == [(32, 300, w) for w in (1, 3, 5, 7)]  # JW
 

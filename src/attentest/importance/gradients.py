@@ -114,7 +114,8 @@ def hidden_gradients(
 def attention_gradient(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
     """∂f/∂α_i, signed, each weight on its own (the others need not give way): a ranking of SS.
 
-    Of several sites whose weights are given, those of the first; the others are held. A model with `token_logits` is affine in α, and the gradient is their product with the softmax's Jacobian.
+    Of several sites whose weights are given, by those of the first; the others are held fixed. A model with
+    `token_logits` is affine in α, and the gradient is their product with the softmax's Jacobian.
     """
     if hasattr(model, "token_logits"):
         with torch.no_grad():

@@ -97,7 +97,7 @@ def _ends(text: str, match: re.Match[str], begun: int) -> bool:
         return True
     if not rest[:1].isspace():
         return _glued(text, match, following)
-    if following.islower() and (mark.startswith(("..", "…")) or match["closed"].strip()[:1] in _QUOTES):
+    if following.islower() and (mark.startswith(("..", "…")) or match["closed"][:1] in _QUOTES):
         return False  # "What?" he asked, and thoughts that trail off … and go on
     return mark != "." or not _abbreviated(text[max(begun, match.start() - _BEFORE) : match.start()], rest.lstrip())
 

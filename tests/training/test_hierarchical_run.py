@@ -1,0 +1,119 @@
+"""Training a hierarchical model: the run folder, going on after a kill, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from dotted import dotted_corpus
+from typer.testing import CliRunner
+
+import attentest
+from attentest.cli import app
+from attentest.models import Hierarchical
+from attentest.training.listener import Listener
+from attentest.training.optimizer import PaperOptimizer
+
+TINY = {"epochs": 2, "dimension": 8, "hidden": 4, "structure": "hierarchical"}
+
+
+@pytest.fixture(scope="module")
+def corpus() -> attentest.Corpus:
+    return dotted_corpus(120)
+
+
+@pytest.fixture(scope="module")
+def han(corpus: attentest.Corpus, tmp_path_factory: pytest.TempPathFactory) -> attentest.Run:
+    return attentest.train(corpus, tmp_path_factory.mktemp("runs") / "han", **TINY)
+
+
+def test_the_attention_table_has_words_and_sentences(han: attentest.Run) -> None:
+    assert type(han.model) is Hierarchical
+    assert "hierarchical bilstm" in repr(han)
+    for row in han.attention.to_pylist():
+        numbers, weights = np.array(row["sentence"]), np.array(row["weight"])
+        assert len(numbers) == len(row["token"])
+        assert np.bincount(numbers, weights).tolist() == pytest.approx([1] * len(row["sentence_weight"]), abs=1e-5)
+        assert sum(row["sentence_weight"]) == pytest.approx(1, abs=1e-5)
+        assert numbers.tolist() == np.cumsum([0] + [token == "." for token in row["token"][:-1]]).tolist()
+
+
+def test_heat_is_the_share_of_the_document(han: attentest.Run) -> None:
+    found = han.heatmaps(3)
+    for heatmap in found:
+        assert sum(heatmap.weights) == pytest.approx(1, abs=1e-5)
+        again = han.attend(heatmap.text)[0]
+        assert again.weights == pytest.approx(heatmap.weights, abs=1e-6)
+        assert again.probabilities == pytest.approx(heatmap.probabilities, abs=1e-6)
+    for shown in (found.html(), found.svg()):
+        assert "word weight × sentence weight" in shown
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    rows = [f"It was {word}. I went home {i}.,{label}" for i in range(20) for word, label in (("good", 1), ("bad", 0))]
+    (tmp_path / "a.csv").write_text("\n".join(["text,label", *rows]))
+    runner, out = CliRunner(), str(tmp_path / "han")
+    tiny = ["--epochs", "1", "--dimension", "4", "--hidden", "2"]
+    trained = runner.invoke(app, ["train", str(tmp_path / "a.csv"), "--structure", "hierarchical", "--out", out, *tiny])
+    assert trained.exit_code == 0, trained.output
+    shown = runner.invoke(app, ["show", out, "--n", "1"])
+    assert "heaviest (word weight × sentence weight): " in " ".join(shown.output.split())
+    assert json.loads(runner.invoke(app, ["show", out, "--json"]).output)[0]["shown"].startswith("word weight")
+    for site in ([], ["--site", "word"]):
+        judged = runner.invoke(app, ["trial", "permutation", out, *site, "--json"])
+        assert judged.exit_code == 0, judged.output
+        assert json.loads(judged.output)["signature"]["site"] == (site[1] if site else "sentence")
+    assert sorted(p.name for p in (tmp_path / "han" / "trials").iterdir()) == ["permutation", "permutation-word"]
+
+
+def test_same_seed_same_bytes(corpus: attentest.Corpus, han: attentest.Run, tmp_path: Path) -> None:
+    again = attentest.train(corpus, tmp_path / "again", **TINY)
+    for name in ("model.safetensors", "attention.parquet", "predictions.parquet"):
+        assert (again.path / name).read_bytes() == (han.path / name).read_bytes(), name
+
+
+class StopAfter(Listener):
+    def __init__(self, batches: int) -> None:
+        self.batches = batches
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        if stage == "train" and done > self.batches:
+            raise KeyboardInterrupt
+
+
+def test_a_broken_training_goes_on(corpus: attentest.Corpus, han: attentest.Run, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        attentest.train(corpus, tmp_path / "r", listener=StopAfter(4), **TINY)
+    assert (tmp_path / "r" / "checkpoint.safetensors").exists()
+    run = attentest.train(corpus, tmp_path / "r", **TINY)
+    assert (run.path / "model.safetensors").read_bytes() == (han.path / "model.safetensors").read_bytes()
+
+
+def test_both_alignments_are_without_weight_decay(han: attentest.Run) -> None:
+    model = attentest.open_run(han.path).model
+    optimizer = PaperOptimizer(model, 1e-3, 1e-2, 1e-5)
+    rest, attention = optimizer.dense.param_groups
+    names = {id(p): name for name, p in model.named_parameters()}
+    assert {names[id(p)].rsplit(".", 2)[0] for p in attention["params"]} == {"alignment.word", "alignment.sentence"}
+    assert attention["weight_decay"] == 0
+    assert not any("alignment" in names[id(p)] for p in rest["params"])
+
+
+def test_parts_can_be_taken_and_frozen(corpus: attentest.Corpus, han: attentest.Run) -> None:
+    run = attentest.train(corpus, **TINY, start=han, take=("encoder",), freeze=("encoder",), seed=1)
+    theirs = han.model.state_dict()
+    for name, value in run.model.state_dict().items():
+        assert (value.equal(theirs[name])) == name.startswith("encoder."), name
+
+
+def test_what_needs_weights_of_a_whole_text_is_refused(corpus: attentest.Corpus, han: attentest.Run) -> None:
+    flat = attentest.train(corpus, epochs=1, dimension=8, hidden=4)
+    with pytest.raises(attentest.InputError, match="use it with a flat one"):
+        attentest.train(corpus, structure="hierarchical", projection="preset", preset=flat)
+    with pytest.raises(attentest.InputError, match="train it with a flat structure"):
+        attentest.train(corpus, structure="hierarchical", objective="adversary", base=flat)
+    for others in ({"projection": "preset", "preset": han}, {"objective": "adversary", "base": han}):
+        with pytest.raises(attentest.InputError, match="has weights within sentences"):
+            attentest.train(corpus, **others)
