@@ -14,13 +14,17 @@ from attentest.errors import InputError, nearest_name
 Columns = Mapping[str, str]  # our column name -> the source's
 
 
+class MissingColumnError(InputError):
+    """A wanted column is not there; the message tells how to name another."""
+
+
 def check_columns(source: str, columns: Columns, there: Sequence[str]) -> None:
     """Complain unless every wanted column is there, once."""
     for ours, theirs in columns.items():
         if theirs not in there:
             nearest = nearest_name(theirs, there)
             hint = f"Did you mean '{nearest}'? " if nearest else ""
-            raise InputError(
+            raise MissingColumnError(
                 f"{source} has no column '{theirs}'; its columns are {', '.join(there)}. "
                 f"{hint}Name the {ours} column with --{ours}."
             )
