@@ -66,6 +66,9 @@ def train(
     out: Annotated[Path, Option(help="The run's folder.")] = Path("runs/latest"),
     overwrite: Annotated[bool, Option("--overwrite", help="Replace another run in that folder.")] = False,
     text: Annotated[str | None, Option(help="Column of the texts [text].", rich_help_panel=CORPUS)] = None,
+    second: Annotated[
+        str | None, Option(help="Column of a second text: a question, a hypothesis.", rich_help_panel=CORPUS)
+    ] = None,
     label: Annotated[str | None, Option(help="Column of the labels [label].", rich_help_panel=CORPUS)] = None,
     split: Annotated[str | None, Option(help="Column that says train, dev or test.", rich_help_panel=CORPUS)] = None,
     id: Annotated[str | None, Option(help="Column of the ids.", rich_help_panel=CORPUS)] = None,
@@ -166,8 +169,8 @@ def train(
         _set_threads(threads)
     with TerminalListener(quiet=as_json) as listener:
         named: dict[str, Any] = {
-            "text": text, "label": label, "split": split, "id": id, "rationale": rationale, "positive": positive,
-            "format": format, "encoding": encoding, "data_dir": data_dir, "rows": rows,
+            "text": text, "second": second, "label": label, "split": split, "id": id, "rationale": rationale,
+            "positive": positive, "format": format, "encoding": encoding, "data_dir": data_dir, "rows": rows,
         }  # fmt: skip
         corpus = attentest.load(source, **named, **_corpus_options(option or [], named))
         text_settings = {
