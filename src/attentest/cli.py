@@ -118,6 +118,12 @@ def train(
     self_projection: Annotated[
         str, Option(help="Projection of the Transformer's own attention.", rich_help_panel=MODEL)
     ] = "softmax",
+    pairing: Annotated[
+        str, Option(help="How the two texts of a pair are read: independent or conditional.", rich_help_panel=MODEL)
+    ] = "independent",
+    decoder: Annotated[
+        str, Option(help="What a model of pairs decides by: context or context+query.", rich_help_panel=MODEL)
+    ] = "context",
     preset: Annotated[
         Path | None, Option(help="Run whose attention the projection 'preset' uses.", rich_help_panel=MODEL)
     ] = None,
@@ -187,7 +193,8 @@ def train(
             preset=preset, start=start, base=base,
             listener=listener,
             encoder=encoder, alignment=alignment, projection=projection, hidden=hidden,
-            self_projection=self_projection, epochs=epochs, batch_size=batch_size, lr=lr,
+            self_projection=self_projection, pairing=pairing, decoder=decoder,
+            epochs=epochs, batch_size=batch_size, lr=lr,
             attention_lr=attention_lr, weight_decay=weight_decay, class_weights=class_weights,
             select_by=select_by, train_vectors=train_vectors, seed=seed, patience=patience,
             take=tuple(take or ()), freeze=tuple(freeze or ()), objective=objective, strength=strength,
@@ -209,13 +216,14 @@ def show(
     wrong: Annotated[bool, Option("--wrong", help="Only texts that the model gets wrong.")] = False,
     seed: Annotated[int, Option(help="Of the random choice.")] = 0,
     text: Annotated[list[str] | None, Option(help="A text of your own instead; may be repeated.")] = None,
+    second: Annotated[list[str] | None, Option(help="The second text that goes with it, for a model of pairs.")] = None,
     html: Annotated[Path | None, Option(help="Write a page here.")] = None,
     svg: Annotated[Path | None, Option(help="Write a picture here.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Heat maps of a run's attention, in the terminal or as HTML or SVG."""
     opened = attentest.open_run(run)
-    heatmaps = opened.attend(text) if text else opened.heatmaps(n, ids=id, wrong=wrong, seed=seed)
+    heatmaps = opened.attend(text, second) if text else opened.heatmaps(n, ids=id, wrong=wrong, seed=seed)
     for path, content in ((html, heatmaps.html), (svg, heatmaps.svg)):
         if path is not None:
             _write(path, content())
@@ -439,9 +447,15 @@ def corpora(as_json: AsJson = False) -> None:
 @app.command()
 def models(as_json: AsJson = False) -> None:
     """List the parts a model can be made of."""
-    from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS
+    from attentest.models import ALIGNMENTS, DECODERS, ENCODERS, PAIRINGS, PROJECTIONS
 
-    parts = {"encoders": ENCODERS, "alignments": ALIGNMENTS, "projections": PROJECTIONS}
+    parts = {
+        "encoders": ENCODERS,
+        "alignments": ALIGNMENTS,
+        "projections": PROJECTIONS,
+        "pairings": PAIRINGS,
+        "decoders": DECODERS,
+    }
     _print_lists(
         {
             title: {

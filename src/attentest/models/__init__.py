@@ -1,18 +1,24 @@
 """Models of the papers, each embed → encode → attend → decode."""
 
 from attentest.models.alignments import ALIGNMENTS
-from attentest.models.classifier import Classifier, ModelSettings
+from attentest.models.build import make_model
+from attentest.models.classifier import Classifier
+from attentest.models.decoders import DECODERS
 from attentest.models.encoders import ENCODERS
 from attentest.models.projections import PROJECTIONS
 from attentest.models.protocol import AttentionModel, Encoded, Weights
+from attentest.models.settings import PAIRINGS, ModelSettings
 
 __all__ = [
     "ALIGNMENTS",
+    "DECODERS",
     "ENCODERS",
+    "PAIRINGS",
     "PROJECTIONS",
     "AttentionModel",
     "Classifier",
     "Encoded",
     "ModelSettings",
     "Weights",
+    "make_model",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ import torch
 
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
-from attentest.models.classifier import Classifier, ModelSettings
+from attentest.models import ModelSettings, make_model
+from attentest.models.reader import Reader
 from attentest.text.batches import batch_of_sequences
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus
 from attentest.text.settings import TextSettings
@@ -49,6 +50,11 @@ class Run:
     def has_given_weights(self) -> bool:
         """Whether its weights came with the texts: it has none for others."""
         return self.settings["model"]["projection"] in ("preset", "random")
+
+    @property
+    def kind(self) -> str:
+        """Of its corpus: single or pair."""
+        return str(self.settings["corpus"].get("kind", "single"))
 
     @property
     def classes(self) -> list[str]:
@@ -99,7 +105,7 @@ class Run:
         return Vocabulary(tokens[len(SPECIAL) :])
 
     @cached_property
-    def model(self) -> Classifier:
+    def model(self) -> Reader:
         tensors, _ = read_tensors(self.path / "model.safetensors")
         vectors = tensors.get("embedding.weight")
         if vectors is None or len(vectors) != len(self.vocabulary):
@@ -107,7 +113,13 @@ class Run:
                 f"{self.path / 'model.safetensors'} does not belong to this run: "
                 "its embedding and the vocabulary differ."
             )
-        model = Classifier(ModelSettings(**self.settings["model"]), vectors, len(self.classes))
+        model = make_model(
+            ModelSettings(**self.settings["model"]),
+            vectors,
+            len(self.classes),
+            kind=self.kind,
+            answers=answer_tokens(self.settings["corpus"], self.vocabulary),
+        )
         try:
             model.load_state_dict(tensors)
         except RuntimeError as error:
@@ -132,32 +144,46 @@ class Run:
             data = data.with_preset(np.concatenate(self.attention["weight"].to_pylist()))
         return data
 
-    def attend(self, texts: Sequence[str] | str) -> Heatmaps:
-        """Predictions and attention for texts of one's own."""
+    def attend(self, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:
+        """Predictions and attention for texts of one's own; a model of pairs also needs the `second` text of each."""
         from attentest.report.heatmaps import Heatmap, Heatmaps
 
         if self.has_given_weights:
             raise InputError("This model's weights were given for its corpus; it has none for other texts.")
-        # a command line can bring bytes that are no characters
-        texts = [t.encode("utf-8", "replace").decode() for t in ([texts] if isinstance(texts, str) else texts)]
+        texts, others = _readable(texts), None if second is None else _readable(second)
         if not texts:
             raise InputError("No text was given.")
+        if (self.kind == "pair") != (others is not None) or (others is not None and len(others) != len(texts)):
+            raise InputError(
+                f"This model reads {'pairs: give a second text for each' if self.kind == 'pair' else 'single texts'}; "
+                f"{len(texts)} texts and {len(others or [])} second texts were given."
+            )
+        ids = self._ids(texts)
+        pairs = [None] * len(ids) if others is None else [[other] for other in self._ids(others)]
+        found = predict_batches(self.model, (batch_of_sequences([i], pair) for i, pair in zip(ids, pairs, strict=True)))
         tokenizer = Tokenizer(self.text_settings)
-        longest = self.text_settings.max_tokens
-        spans = [tokenizer.spans(text)[:longest] for text in texts]
-        empty = [text for text, places in zip(texts, spans, strict=True) if not places]
-        if empty:
-            raise InputError(f"There is no token in the text {empty[0][:40]!r}.")
-        ids = [self.vocabulary.ids(tokenizer.tokens(text)[:longest]) for text in texts]
-        found = predict_batches(self.model, (batch_of_sequences([i]) for i in ids))
         return Heatmaps(
             [
-                Heatmap(str(n), text, places, weights.tolist(), self.classes, probabilities.tolist(), None)
-                for n, (text, places, weights, probabilities) in enumerate(
-                    zip(texts, spans, found.weights, found.probabilities, strict=True), 1
+                Heatmap(
+                    str(n + 1),
+                    text,
+                    tokenizer.spans(text)[: self.text_settings.max_tokens],
+                    found.weights[n].tolist(),
+                    self.classes,
+                    found.probabilities[n].tolist(),
+                    second=None if others is None else others[n],
                 )
+                for n, text in enumerate(texts)
             ]
         )
+
+    def _ids(self, texts: Sequence[str]) -> list[np.ndarray]:
+        tokenizer = Tokenizer(self.text_settings)
+        found = [self.vocabulary.ids(tokenizer.tokens(text)[: self.text_settings.max_tokens]) for text in texts]
+        for text, ids in zip(texts, found, strict=True):
+            if not len(ids):
+                raise InputError(f"There is no token in the text {text[:40]!r}.")
+        return found
 
     def heatmaps(self, n: int = 5, *, ids: Sequence[str] | None = None, wrong: bool = False, seed: int = 0) -> Heatmaps:
         """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
@@ -180,6 +206,7 @@ class Run:
                     probabilities=row["probability"],
                     label=row["label"],
                     rationale=weights.get("rationale"),
+                    second=row.get("second"),
                 )
                 for row, weights in zip(predictions.take(chosen).to_pylist(), attention, strict=True)
             ]
@@ -207,6 +234,18 @@ class Run:
         rows = [(key, value) for part in ("model", "training") for key, value in self.settings[part].items()]
         scores = list(self.metrics.items()) if self.finished else []
         return html_table(["", self.settings["corpus"]["name"]], [*scores, *rows], caption=str(self.path))
+
+
+def _readable(texts: Sequence[str] | str) -> list[str]:
+    """A command line can bring bytes that are no characters."""
+    return [text.encode("utf-8", "replace").decode() for text in ([texts] if isinstance(texts, str) else texts)]
+
+
+def answer_tokens(corpus: Mapping[str, Any], vocabulary: Vocabulary) -> torch.Tensor | None:
+    """The tokens that the classes are, where only those that a text has can answer its question."""
+    if corpus.get("answers") != "entities":
+        return None
+    return torch.from_numpy(vocabulary.ids(corpus["classes"]).astype(np.int64))
 
 
 def _is_folder(path: Path) -> bool:

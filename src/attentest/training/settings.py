@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from attentest.corpora.corpus import Corpus
 from attentest.errors import expect_type, unknown_name
-from attentest.models.classifier import ModelSettings
+from attentest.models.settings import ModelSettings
 from attentest.text.settings import TextSettings
 from attentest.training.fit import TrainingSettings
 

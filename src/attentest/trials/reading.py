@@ -72,6 +72,14 @@ class Reading:
         return found.detach()
 
     @cached_property
+    def values(self) -> Float[Tensor, "batch tokens size"] | None:
+        """What the weights act on, where the model tells: decode(α) = finish(α @ values)."""
+        if not hasattr(self.model, "values"):
+            return None
+        found: Tensor = self.model.values(self.encoded)
+        return found.detach()
+
+    @cached_property
     def bias(self) -> Float[Tensor, "classes"] | None:
         return self.model.bias().detach() if hasattr(self.model, "bias") else None
 
@@ -97,6 +105,10 @@ class Reading:
         if self.token_logits is not None:
             assert self.bias is not None
             return weights @ self.token_logits[chosen, : weights.shape[-1]] + self.bias
+        if self.values is not None:
+            weighted = weights @ self.values[chosen, : weights.shape[-1]]
+            found: Tensor = self.model.finish(weighted, self.encoded.take(chosen))  # type: ignore[attr-defined]
+            return found
         return self._decode_each(weights, chosen)
 
     def moved(
@@ -120,10 +132,7 @@ class Reading:
 
     def _decode_each(self, weights: Tensor, chosen: Tensor | slice) -> Tensor:
         """The general path: one call of the model's decoder a variant."""
-        preset = self.encoded.preset
-        encoded = Encoded(
-            self.encoded.hidden[chosen], self.encoded.mask[chosen], None if preset is None else preset[chosen]
-        )
+        encoded = self.encoded.take(chosen)
         weights = torch.nn.functional.pad(weights, (0, self.mask.shape[1] - weights.shape[-1]))
         site = self.model.sites[_SITE]
         return torch.stack([self.model.decode(encoded, {site: w}) for w in weights.unbind(1)], 1)

@@ -1,0 +1,42 @@
+"""What a model is made of: every choice, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from attentest.errors import InputError
+from attentest.models.alignments import ALIGNMENTS
+from attentest.models.decoders import DECODERS
+from attentest.models.encoders import ENCODERS
+from attentest.models.parts import Part, choose
+from attentest.models.projections import PROJECTIONS, SELF_PROJECTIONS
+
+PAIRINGS = {
+    "independent": Part("the two texts of a pair are read apart (JW, VA)", lambda: None),
+    "conditional": Part("the second text is read from where the first ended (Rocktäschel; VA eq. 3)", lambda: None),
+}
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    encoder: str = "bilstm"
+    alignment: str = "additive"
+    projection: str = "softmax"
+    hidden: int = 128  # size of the states; of each direction of a BiLSTM
+    self_projection: str = "softmax"  # of the Transformer's own attention
+    pairing: str = "independent"  # of the two texts of a pair
+    decoder: str = "context"
+
+    def __post_init__(self) -> None:
+        choose("encoder", self.encoder, ENCODERS)
+        choose("alignment", self.alignment, ALIGNMENTS)
+        choose("projection", self.projection, PROJECTIONS)
+        choose("projection", self.self_projection, SELF_PROJECTIONS)
+        choose("pairing", self.pairing, PAIRINGS)
+        choose("decoder", self.decoder, DECODERS)
+        if self.pairing == "conditional" and self.encoder != "bilstm":
+            raise InputError(
+                f"The pairing 'conditional' needs the encoder bilstm, whose states go on; not {self.encoder}."
+            )
+        if self.hidden < 2:
+            raise InputError(f"hidden is {self.hidden}; it must be at least 2.")
