@@ -259,6 +259,8 @@ def trial(
         raise InputError("Options belong to one trial; name it instead of all.")
     chosen = [make_trial(one, **_named_values(option or [])) for one in (TRIALS if name == "all" else [name])]
     subject = subject_of(attentest.open_run(run), texts=texts, device=str(choose_device(device)))
+    if name == "all":
+        chosen = [one for one in chosen if one.fits(subject)]
     with TerminalListener(quiet=as_json) as listener:
         findings = hold(chosen, subject, lambda done, total: listener.progress("read", done, total))
     if as_json:

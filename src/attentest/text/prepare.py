@@ -33,6 +33,7 @@ class TokenizedCorpus:
     notes: tuple[str, ...]
     preset: np.ndarray | None = None  # a weight for each token, in the layout of `sequences`
     second: Sequences | None = None  # the other text of each pair
+    rationale: np.ndarray | None = None  # 1 for each token of the reason, in the layout of `sequences`
 
     def of_split(self, name: str) -> np.ndarray:
         return np.flatnonzero(self.split == name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from attentest.corpora.corpus import Corpus
+from attentest.corpora.corpus import Corpus, Kind
 from attentest.errors import InputError
 from attentest.models import ModelSettings, make_model
 from attentest.models.reader import Reader
@@ -52,9 +53,9 @@ class Run:
         return self.settings["model"]["projection"] in ("preset", "random")
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """Of its corpus: single or pair."""
-        return str(self.settings["corpus"].get("kind", "single"))
+        return "pair" if self.settings["corpus"].get("kind") == "pair" else "single"
 
     @property
     def classes(self) -> list[str]:
@@ -78,7 +79,8 @@ class Run:
 
     @property
     def predictions(self) -> pa.Table:
-        return self._table("predictions.parquet", "id", "text", "label", "predicted", "probability")
+        second = ("second",) if self.kind == "pair" else ()
+        return self._table("predictions.parquet", "id", "text", *second, "label", "predicted", "probability")
 
     @property
     def attention(self) -> pa.Table:
@@ -138,10 +140,19 @@ class Run:
             "text": table["text"],
             "label": pa.array(labels, pa.int32()),
         }
-        corpus = Corpus(self.settings["corpus"]["name"], "single", pa.table(columns), tuple(self.classes))
+        if self.kind == "pair":
+            columns["second"] = table["second"]
+        about = self.settings["corpus"]
+        recipe = {"answers": about["answers"]} if about.get("answers") else {}
+        corpus = Corpus(about["name"], self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
         data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
+        attention = self.attention
+        if "rationale" in attention.column_names:
+            lengths = data.sequences.lengths
+            marks = [m or [0] * n for m, n in zip(attention["rationale"].to_pylist(), lengths, strict=True)]
+            data = replace(data, rationale=np.concatenate(marks))
         if self.has_given_weights:
-            data = data.with_preset(np.concatenate(self.attention["weight"].to_pylist()))
+            data = data.with_preset(np.concatenate(attention["weight"].to_pylist()))
         return data
 
     def attend(self, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:

@@ -61,7 +61,8 @@ def _conclude(
         signature={
             "attentest": __version__,
             "trial": trial.name,
-            "settings": asdict(trial),  # type: ignore[call-overload]
+            # an examiner may have settled what the trial left open
+            "settings": asdict(examiner if isinstance(examiner, Trial) else trial),  # type: ignore[call-overload]
             **subject.signature,
         },
         chart=conclusion.chart,
