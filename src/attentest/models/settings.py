@@ -40,3 +40,9 @@ class ModelSettings:
             )
         if self.hidden < 2:
             raise InputError(f"hidden is {self.hidden}; it must be at least 2.")
+
+    @property
+    def name(self) -> str:
+        """As tables of published figures name it: encoder and alignment, and what a decoder sees beside the text."""
+        encoder = "conditional" if self.pairing == "conditional" else self.encoder
+        return f"{encoder}+{self.alignment}" + ("+query" if self.decoder == "context+query" else "")
