@@ -47,6 +47,13 @@ def reviews(tmp_path: Path) -> Path:
     return file
 
 
+def test_train_names_the_column_of_a_second_text(command, reviews: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    columns = ["--text", "body", "--label", "stars", "--second", "bodies"]
+    answer = command("train", reviews, *columns, "--out", tmp_path / "run", *TINY)
+    assert answer.code == 2
+    assert "no column 'bodies'; its columns are body, stars. Did you mean 'body'? Name the second column" in answer.err
+
+
 def test_train_and_show_a_csv(command, reviews: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     out = tmp_path / "run"
     answer = command("train", reviews, "--text", "body", "--label", "stars", "--out", out, *TINY)

@@ -66,6 +66,9 @@ def train(
     out: Annotated[Path, Option(help="The run's folder.")] = Path("runs/latest"),
     overwrite: Annotated[bool, Option("--overwrite", help="Replace another run in that folder.")] = False,
     text: Annotated[str | None, Option(help="Column of the texts [text].", rich_help_panel=CORPUS)] = None,
+    second: Annotated[
+        str | None, Option(help="Column of a second text: a question, a hypothesis.", rich_help_panel=CORPUS)
+    ] = None,
     label: Annotated[str | None, Option(help="Column of the labels [label].", rich_help_panel=CORPUS)] = None,
     split: Annotated[str | None, Option(help="Column that says train, dev or test.", rich_help_panel=CORPUS)] = None,
     id: Annotated[str | None, Option(help="Column of the ids.", rich_help_panel=CORPUS)] = None,
@@ -118,6 +121,12 @@ def train(
     structure: Annotated[
         str, Option(help="flat, or hierarchical: words, then sentences (HAN).", rich_help_panel=MODEL)
     ] = "flat",
+    pairing: Annotated[
+        str, Option(help="How the two texts of a pair are read: independent or conditional.", rich_help_panel=MODEL)
+    ] = "independent",
+    decoder: Annotated[
+        str, Option(help="What a model of pairs decides by: context or context+query.", rich_help_panel=MODEL)
+    ] = "context",
     preset: Annotated[
         Path | None, Option(help="Run whose attention the projection 'preset' uses.", rich_help_panel=MODEL)
     ] = None,
@@ -169,8 +178,8 @@ def train(
         _set_threads(threads)
     with TerminalListener(quiet=as_json) as listener:
         named: dict[str, Any] = {
-            "text": text, "label": label, "split": split, "id": id, "rationale": rationale, "positive": positive,
-            "format": format, "encoding": encoding, "data_dir": data_dir, "rows": rows,
+            "text": text, "second": second, "label": label, "split": split, "id": id, "rationale": rationale,
+            "positive": positive, "format": format, "encoding": encoding, "data_dir": data_dir, "rows": rows,
         }  # fmt: skip
         corpus = attentest.load(source, **named, **_corpus_options(option or [], named))
         text_settings = {
@@ -187,7 +196,8 @@ def train(
             preset=preset, start=start, base=base,
             listener=listener,
             encoder=encoder, alignment=alignment, projection=projection, hidden=hidden,
-            self_projection=self_projection, structure=structure, epochs=epochs, batch_size=batch_size, lr=lr,
+            self_projection=self_projection, structure=structure, pairing=pairing, decoder=decoder,
+            epochs=epochs, batch_size=batch_size, lr=lr,
             attention_lr=attention_lr, weight_decay=weight_decay, class_weights=class_weights,
             select_by=select_by, train_vectors=train_vectors, seed=seed, patience=patience,
             take=tuple(take or ()), freeze=tuple(freeze or ()), objective=objective, strength=strength,
@@ -209,13 +219,14 @@ def show(
     wrong: Annotated[bool, Option("--wrong", help="Only texts that the model gets wrong.")] = False,
     seed: Annotated[int, Option(help="Of the random choice.")] = 0,
     text: Annotated[list[str] | None, Option(help="A text of your own instead; may be repeated.")] = None,
+    second: Annotated[list[str] | None, Option(help="The second text that goes with it, for a model of pairs.")] = None,
     html: Annotated[Path | None, Option(help="Write a page here.")] = None,
     svg: Annotated[Path | None, Option(help="Write a picture here.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Heat maps of a run's attention, in the terminal or as HTML or SVG."""
     opened = attentest.open_run(run)
-    heatmaps = opened.attend(text) if text else opened.heatmaps(n, ids=id, wrong=wrong, seed=seed)
+    heatmaps = opened.attend(text, second) if text else opened.heatmaps(n, ids=id, wrong=wrong, seed=seed)
     for path, content in ((html, heatmaps.html), (svg, heatmaps.svg)):
         if path is not None:
             _write(path, content())
@@ -254,6 +265,8 @@ def trial(
         raise InputError("Options belong to one trial; name it instead of all.")
     chosen = [make_trial(one, **_named_values(option or [])) for one in (TRIALS if name == "all" else [name])]
     subject = subject_of(attentest.open_run(run), texts=texts, device=str(choose_device(device)), site=site)
+    if name == "all":
+        chosen = [one for one in chosen if one.fits(subject)]
     with TerminalListener(quiet=as_json) as listener:
         findings = hold(chosen, subject, lambda done, total: listener.progress("read", done, total))
     if as_json:
@@ -442,11 +455,16 @@ def corpora(as_json: AsJson = False) -> None:
 @app.command()
 def models(as_json: AsJson = False) -> None:
     """List the parts a model can be made of."""
-    from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, STRUCTURES
+    from attentest.models import ALIGNMENTS, DECODERS, ENCODERS, PAIRINGS, PROJECTIONS, STRUCTURES
 
     parts = {
-        "structures": STRUCTURES, "encoders": ENCODERS, "alignments": ALIGNMENTS, "projections": PROJECTIONS,
-    }  # fmt: skip
+        "structures": STRUCTURES,
+        "encoders": ENCODERS,
+        "alignments": ALIGNMENTS,
+        "projections": PROJECTIONS,
+        "pairings": PAIRINGS,
+        "decoders": DECODERS,
+    }
     _print_lists(
         {
             title: {

@@ -20,6 +20,12 @@ def expect_type(what: str, value: object, kind: type) -> None:
 def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
     """An error for a name that is in no registry, with the nearest one that is."""
     names = sorted(known)
-    nearest = get_close_matches(given.lower(), names, n=1, cutoff=0.5)
-    hint = f"did you mean '{nearest[0]}'?" if nearest else f"choose from: {', '.join(names)}."
+    nearest = nearest_name(given, names)
+    hint = f"did you mean '{nearest}'?" if nearest else f"choose from: {', '.join(names)}."
     return InputError(f"Unknown {kind} '{given}'; {hint}")
+
+
+def nearest_name(given: str, known: Iterable[str]) -> str | None:
+    """The one of the known names that `given` may be a slip of, whatever their case."""
+    lowered = {name.lower(): name for name in known}
+    return next((lowered[name] for name in get_close_matches(given.lower(), lowered, n=1, cutoff=0.5)), None)

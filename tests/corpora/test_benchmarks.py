@@ -59,6 +59,7 @@ def test_babi_marks_the_supporting_sentences(tmp_path: Path) -> None:
     assert first["rationale"] == [1, 1, 1, 1, 1, 0, 0, 1, 1]
     assert second["rationale"] == [0, 0, 0, 0, 0, 1, 1, 0, 0]
     assert corpus.notes == ("No dev split was given: 6 training rows were set aside for it.",)
+    assert corpus.answers == "closed"
 
 
 def test_ade_marks_the_effects(tmp_path: Path) -> None:

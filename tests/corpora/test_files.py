@@ -290,11 +290,30 @@ def test_null_texts_are_dropped(tmp_path: Path, kind: str) -> None:
     assert load(WRITERS[kind](tmp_path / f"x.{kind}", rows)).notes[0] == "Dropped 1 of 21 rows with an empty text."
 
 
-def test_empty_second_texts_are_dropped(tmp_path: Path) -> None:
-    rows = [r | {"question": " " if i < 3 else "why?"} for i, r in enumerate(reviews())]
-    corpus = load(write_csv(tmp_path / "x.csv", rows), second="question")
-    assert corpus.notes[0] == "Dropped 3 of 20 rows with an empty second."
-    assert len(corpus) == 17
+@every_kind
+def test_empty_second_texts_are_dropped(tmp_path: Path, kind: str) -> None:
+    rows = [r | {"question": "why?"} for r in reviews()] + [r | {"question": q} for r in reviews(1) for q in EMPTY]
+    corpus = load(WRITERS[kind](tmp_path / f"x.{kind}", rows), second="question")
+    assert corpus.notes[0] == "Dropped 7 of 27 rows with an empty second."
+    assert set(corpus.table["second"].to_pylist()) == {"why?"}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_null_second_texts_are_dropped(tmp_path: Path, kind: str) -> None:
+    rows = [r | {"question": "why?" if i else None} for i, r in enumerate(reviews())]
+    corpus = load(WRITERS[kind](tmp_path / f"x.{kind}", rows), second="question")
+    assert corpus.notes[0] == "Dropped 1 of 20 rows with an empty second."
+
+
+def test_a_column_in_another_case(tmp_path: Path) -> None:
+    rows = [r | {"QUESTION": "why?"} for r in reviews()]
+    with pytest.raises(InputError, match=r"no column 'question'; .*Did you mean 'QUESTION'\?"):
+        load(write_csv(tmp_path / "x.csv", rows), second="question")
+
+
+def test_a_column_that_resembles_no_other(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"its columns are text, label\. Name the second column with --second\."):
+        load(write_csv(tmp_path / "x.csv", reviews()), second="hypothesis")
 
 
 def test_all_texts_empty(tmp_path: Path) -> None:
@@ -586,7 +605,9 @@ def test_an_unknown_extension(tmp_path: Path, name: str) -> None:
 def test_a_missing_column(tmp_path: Path, kind: str, role: str) -> None:
     rows = [{"body": "a film", "stars": 1}] * 20
     columns = {"text": "body", "label": "stars"} | {role: "boddy"}
-    with pytest.raises(InputError, match=rf"no column 'boddy'; its columns are body, stars\. .*--{role}\."):
+    with pytest.raises(
+        InputError, match=rf"no column 'boddy'; its columns are body, stars\. Did you mean 'body'\? .*--{role}\."
+    ):
         load(WRITERS[kind](tmp_path / f"x.{kind}", rows), **columns)
 
 

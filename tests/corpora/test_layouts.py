@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from attentest.corpora.layouts import aclimdb, adr, ag_news, mimic, newsgroups, sst
+from attentest.corpora.layouts import aclimdb, adr, ag_news, babi, cnn, mimic, newsgroups, nli, sst
 from attentest.errors import InputError
 
 
@@ -352,6 +352,10 @@ LOADERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "adr": (adr.load, r"train\.tsv"),
     "diabetes": (mimic.load_diabetes, r"DIAGNOSES_ICD\.csv"),
     "anemia": (mimic.load_anemia, r"DIAGNOSES_ICD\.csv"),
+    "snli": (nli.load_snli, r"snli_1\.0_train\.jsonl"),
+    "multinli": (nli.load_multinli, r"multinli_1\.0_train\.jsonl"),
+    "babi": (babi.load, r"qa1_\*train\.txt"),
+    "cnn": (cnn.load, "questions/training"),
 }
 
 

@@ -50,7 +50,7 @@ def decisive_model() -> Classifier:
 
 
 def probability(model: Classifier, embedded: Tensor, batch: Batch, predicted: Tensor) -> Tensor:
-    encoded = model.encode_embedded(embedded, batch.mask, batch.preset)
+    encoded = model.encode_embedded(embedded, batch)
     return model.decode(encoded, model.attend(encoded)).softmax(-1).gather(1, predicted[:, None])[:, 0]
 
 
@@ -126,8 +126,9 @@ def test_sampling_repeats_and_the_rest_of_the_batch_changes_nothing(attribute, p
 
 def f_with(model: Classifier, ids: Tensor, left: Tensor) -> float:
     """f when tokens are read as <unk> and not attended to; all <unk> are, when none is left."""
-    whole = model(Batch(ids[None], torch.ones(1, len(ids), dtype=torch.bool), np.zeros(1)))[0]
-    encoded = model.encode_embedded(model.embed(ids.where(left, UNKNOWN)[None]), torch.ones(1, len(ids)).bool())
+    text = Batch(ids[None], torch.ones(1, len(ids), dtype=torch.bool), np.zeros(1))
+    whole = model(text)[0]
+    encoded = model.encode_embedded(model.embed(ids.where(left, UNKNOWN)[None]), text)
     encoded = replace(encoded, mask=left[None] if left.any() else encoded.mask)
     return model.decode(encoded, model.attend(encoded)).softmax(-1)[0, int(whole.argmax())].item()
 

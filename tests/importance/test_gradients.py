@@ -76,7 +76,7 @@ def wanted_gradient(model: Classifier, batch: Batch, kind: str, through_attentio
     predicted = int(model.decode(encoded, weights).argmax())
 
     def f(values: Tensor) -> float:
-        moved = model.encode_embedded(values, batch.mask) if kind == "input" else replace(encoded, hidden=values)
+        moved = model.encode_embedded(values, batch) if kind == "input" else replace(encoded, hidden=values)
         return probability(model.decode(moved, model.attend(moved) if through_attention else weights), predicted)
 
     return by_differences(f, embedded if kind == "input" else encoded.hidden)
@@ -129,7 +129,7 @@ def test_equals_a_loop_over_texts_and_stays_the_same_under_padding(encoder: str,
     for place, length in enumerate(LENGTHS):
         text = alone(batch, place)
         embedded = model.embed(text.ids).detach().requires_grad_()
-        encoded = model.encode_embedded(embedded, text.mask)
+        encoded = model.encode_embedded(embedded, text)
         model.decode(encoded, model.attend(encoded)).softmax(-1).max().backward()
         assert (embedded.grad[0] - found.gradient[place, :length]).abs().max() <= 1e-12
         model.zero_grad()

@@ -39,7 +39,7 @@ def by_loops(model: Classifier, batch: Batch) -> list[torch.Tensor]:
     found = []
     for ids, real in zip(batch.ids, batch.mask, strict=True):
         text = model.embed(ids[real][None]).detach().requires_grad_()
-        hidden = model.encode_embedded(text, torch.ones(1, text.shape[1], dtype=torch.bool)).hidden[0]
+        hidden = model.encode_embedded(text, batch_of_sequences([ids[real].numpy()])).hidden[0]
         matrix = torch.zeros(len(hidden), len(hidden), dtype=torch.float64)
         for p in range(len(hidden)):
             (gradient,) = torch.autograd.grad(hidden[p].square().sum().sqrt(), text, retain_graph=True)
@@ -88,7 +88,7 @@ def test_equals_finite_differences() -> None:
                 for sign in (1, -1):
                     moved = embedded.clone()
                     moved[0, i, k] += sign * step
-                    sizes.append(model.encode_embedded(moved, batch.mask).hidden[0].norm(dim=-1))
+                    sizes.append(model.encode_embedded(moved, batch).hidden[0].norm(dim=-1))
                 gradient[:, i, k] = (sizes[0] - sizes[1]) / (2 * step)
     assert (influence(model, batch)[0] - gradient.norm(dim=-1)).abs().max() <= 1e-8
 

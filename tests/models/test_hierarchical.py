@@ -56,7 +56,7 @@ def make_batch(documents: list[list[int]], rows: list[int] | None = None, extra:
     ids = [generator.integers(1, WORDS, sum(lengths)) for lengths in documents]
     sentences = [np.repeat(np.arange(len(lengths)), lengths) for lengths in documents]
     rows = list(range(len(documents))) if rows is None else rows
-    batch = batch_of_sequences([ids[i] for i in rows], [sentences[i] for i in rows])
+    batch = batch_of_sequences([ids[i] for i in rows], sentences=[sentences[i] for i in rows])
     assert batch.sentences is not None
     return replace(
         batch,
@@ -232,7 +232,7 @@ def test_a_document_by_hand() -> None:
     # "a b" has scores ln 3 and 0: weights ¾ and ¼, vector (¾, ¼); "c" is (2, 0). The sentences' scores are ln 3 and 0:
     # weights ¾ and ¼ again, context (.5625 + .5, .1875), logit 2 · 1.0625 − 4 · .1875 + .5 = 1.875
     model = hand_model()
-    batch = batch_of_sequences([np.array([2, 3, 4])], [np.array([0, 0, 1])])
+    batch = batch_of_sequences([np.array([2, 3, 4])], sentences=[np.array([0, 0, 1])])
     encoded = model.encode(batch)
     weights = model.attend(encoded)
     assert weights["word"][0].tolist() == pytest.approx([0.75, 0.25, 1])

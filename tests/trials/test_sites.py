@@ -215,7 +215,7 @@ def test_words_go_one_after_the_other_as_in_a_loop(trained: attentest.Run) -> No
             left[0, order[:gone]] = 0
             sums = sums_within(left, reading.within[text : text + 1])  # type: ignore[index]
             left = torch.where(sums > 0, left / sums, 0)
-            one = reading.encoded.select(torch.tensor([text]))  # type: ignore[attr-defined]
+            one = reading.encoded.take(torch.tensor([text]))
             if int(model.decode(one, {"word": left}).argmax()) != int(reading.predicted[text]):
                 wanted = gone
                 break

@@ -73,6 +73,16 @@ FORMATS = {
         f"{_HERE}.layouts.mimic",
         "load_anemia",
     ),
+    "snli": Source(
+        "SNLI: snli_1.0_train, _dev and _test, each .jsonl or .txt; pairs", f"{_HERE}.layouts.nli", "load_snli"
+    ),
+    "multinli": Source(
+        "MultiNLI: multinli_1.0_train, _dev_matched and _dev_mismatched, each .jsonl or .txt; pairs",
+        f"{_HERE}.layouts.nli",
+        "load_multinli",
+    ),
+    "babi": Source("bAbI: qa1_*_train.txt and qa1_*_test.txt, or of -o task=2 or 3; pairs", f"{_HERE}.layouts.babi"),
+    "cnn": Source("CNN questions: questions/{training,validation,test}/*.question; pairs", f"{_HERE}.layouts.cnn"),
 }
 
 

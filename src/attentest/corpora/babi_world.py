@@ -20,6 +20,7 @@ from itertools import count
 
 import numpy as np
 
+from attentest.corpora.benchmarks import BABI_RECIPE
 from attentest.corpora.corpus import Corpus, build_corpus
 from attentest.errors import InputError
 
@@ -60,8 +61,7 @@ def generate(task: int, rows: int = 11_000, seed: int = 0) -> Corpus:
             columns["second"].append(question.text)
             columns["label"].append(question.answer)
             columns["rationale"].append(_mark(sentences, question.support))
-    recipe = {"lower": False, "digits": "keep", "min_frequency": 1}
-    return build_corpus(f"babi{task}-generated", columns, kind="pair", classes=PLACES, recipe=recipe)
+    return build_corpus(f"babi{task}-generated", columns, kind="pair", classes=PLACES, recipe=BABI_RECIPE)
 
 
 @dataclass(frozen=True)

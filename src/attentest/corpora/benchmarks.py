@@ -24,6 +24,8 @@ from attentest.errors import InputError
 Tables = dict[str, pa.Table]
 SENTIMENT = ("negative", "positive")
 NLI = ("entailment", "neutral", "contradiction")
+NLI_RECIPE = {"digits": "qqq", "min_frequency": 3}
+BABI_RECIPE = {"lower": False, "digits": "keep", "min_frequency": 1, "max_tokens": 2000, "answers": "closed"}
 TOPICS = ("world", "sports", "business", "science")
 
 
@@ -295,7 +297,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         columns=_PAIR,
         kind="pair",
         classes=NLI,
-        recipe={"digits": "qqq", "min_frequency": 3},
+        recipe=NLI_RECIPE,
     ),
     "esnli": Benchmark(
         "SNLI dev and test as tokenised for e-SNLI, 3 classes (no training rows)",
@@ -303,7 +305,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         columns=_PAIR,
         kind="pair",
         classes=NLI,
-        recipe={"digits": "qqq", "min_frequency": 3},
+        recipe=NLI_RECIPE,
     ),
     "multinli_sample": Benchmark(
         "MultiNLI dev samples, matched and mismatched, 3 classes (no training rows)",
@@ -318,6 +320,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         _splits("babi1", "train", "test"),
         columns=_QA,
         kind="pair",
+        recipe=BABI_RECIPE,
         adapt=_supporting_facts,
     ),
     "babi2": Benchmark(
@@ -325,6 +328,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         _splits("babi2", "train", "test"),
         columns=_QA,
         kind="pair",
+        recipe=BABI_RECIPE,
         adapt=_supporting_facts,
     ),
     "babi3": Benchmark(
@@ -332,6 +336,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         _splits("babi3", test="test", train="train_1k"),
         columns=_QA,
         kind="pair",
+        recipe=BABI_RECIPE,
         adapt=_supporting_facts,
     ),
     "babi3_v1": Benchmark(
@@ -339,6 +344,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         _splits("babi3_v1", "train", "test"),
         columns=_QA,
         kind="pair",
+        recipe=BABI_RECIPE,
         adapt=_supporting_facts,
     ),
     "multi30k_en_de": Benchmark(

@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.corpora import rationales
-from attentest.errors import InputError
+from attentest.errors import InputError, nearest_name
+
+Columns = Mapping[str, str]  # our column name -> the source's
+
+
+class MissingColumnError(InputError):
+    """A wanted column is not there; the message tells how to name another."""
+
+
+def check_columns(source: str, columns: Columns, there: Sequence[str]) -> None:
+    """Complain unless every wanted column is there, once."""
+    for ours, theirs in columns.items():
+        if theirs not in there:
+            nearest = nearest_name(theirs, there)
+            hint = f"Did you mean '{nearest}'? " if nearest else ""
+            raise MissingColumnError(
+                f"{source} has no column '{theirs}'; its columns are {', '.join(there)}. "
+                f"{hint}Name the {ours} column with --{ours}."
+            )
+        if there.count(theirs) > 1:
+            raise InputError(f"{source} has {there.count(theirs)} columns called '{theirs}'; rename all but one.")
 
 
 def to_column(source: str, key: str, values: Any) -> Any:

@@ -17,6 +17,7 @@ from attentest.corpora.labels import encode_labels
 from attentest.errors import InputError
 
 Kind = Literal["single", "pair", "generation"]
+Answers = Literal["closed", "entities"]
 SPLITS = ("train", "dev", "test")
 FEWEST_ROWS = 10
 _VISIBLE = r"[^\p{Z}\p{Cc}\p{Cf}]"  # more than blanks, NULs and marks without width
@@ -36,7 +37,7 @@ class Corpus:
     table: pa.Table
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was dropped or assumed, as sentences
-    recipe: Mapping[str, Any] = field(default_factory=dict)  # text settings the papers use for it
+    recipe: Mapping[str, Any] = field(default_factory=dict)  # text settings the papers use for it, and `answers`
     origin: Mapping[str, Any] = field(default_factory=dict)  # what `load` was asked for
 
     def __len__(self) -> int:
@@ -45,6 +46,14 @@ class Corpus:
     @property
     def has_rationale(self) -> bool:
         return "rationale" in self.table.column_names
+
+    @property
+    def answers(self) -> Answers | None:
+        """What may answer a row's question, in a corpus of questions about texts.
+
+        `closed`: any of the classes. `entities`: the classes that are words of the row's text, and no other.
+        """
+        return self.recipe.get("answers")
 
     @property
     def split(self) -> np.ndarray:

@@ -12,12 +12,11 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from attentest.corpora.columns import to_column
+from attentest.corpora.columns import Columns, check_columns, to_column
 from attentest.corpora.corpus import SPLIT_NAMES, Corpus, build_corpus
 from attentest.corpora.parquet import read_parquet
 from attentest.errors import InputError
 
-Columns = Mapping[str, str]  # our column name -> the file's
 _CHUNK = 50_000
 _BLOCK = 64 << 20  # bytes read at once: no row of a delimited file can be longer
 
@@ -93,17 +92,6 @@ def _split_files(folder: Path) -> dict[str, Path]:
     return found
 
 
-def _check_columns(file: Path, columns: Columns, there: Sequence[str]) -> None:
-    for ours, theirs in columns.items():
-        if theirs not in there:
-            raise InputError(
-                f"{file} has no column '{theirs}'; its columns are {', '.join(there)}. "
-                f"Name the {ours} column with --{ours}."
-            )
-        if there.count(theirs) > 1:
-            raise InputError(f"{file} has {there.count(theirs)} columns called '{theirs}'; rename all but one.")
-
-
 def _read_delimited(file: Path, columns: Columns, delimiter: str, encoding: str) -> pa.Table:
     wanted = list(dict.fromkeys(columns.values()))
     _check_encoding(file, encoding)
@@ -114,7 +102,7 @@ def _read_delimited(file: Path, columns: Columns, delimiter: str, encoding: str)
     convert = pacsv.ConvertOptions(include_columns=wanted, column_types=dict.fromkeys(wanted, pa.large_string()))
     try:
         with pacsv.open_csv(file, read, parse) as header:
-            _check_columns(file, columns, header.schema.names)
+            check_columns(str(file), columns, header.schema.names)
         with pacsv.open_csv(file, read, parse, convert) as stream:
             table = pa.Table.from_batches(stream, stream.schema)
     except pa.ArrowInvalid as error:
@@ -162,7 +150,7 @@ def _read_jsonl(file: Path, columns: Columns, encoding: str) -> pa.Table:
                 flush()
     flush()
     if fields:
-        _check_columns(file, columns, list(fields))
+        check_columns(str(file), columns, list(fields))
     return pa.concat_tables(chunks)
 
 
@@ -179,7 +167,7 @@ def _json_value(ours: str, value: Any, where: str) -> str | None:
 
 def _read_parquet(file: Path, columns: Columns) -> pa.Table:
     there = pq.read_schema(file).names
-    _check_columns(file, columns, there)
+    check_columns(str(file), columns, there)
     table = read_parquet(file, list(dict.fromkeys(columns.values())))
     return pa.table({ours: table[theirs] for ours, theirs in columns.items()})
 

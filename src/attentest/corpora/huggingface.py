@@ -9,23 +9,19 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attentest.corpora.columns import Columns, check_columns
 from attentest.corpora.corpus import Corpus, build_corpus
 from attentest.errors import InputError
 
 
-def load(name: str, columns: Mapping[str, str], *, subset: str | None = None, positive: str | None = None) -> Corpus:
+def load(name: str, columns: Columns, *, subset: str | None = None, positive: str | None = None) -> Corpus:
     """`name` is a dataset's name on the hub, a folder in its layout, or a folder made by `save_to_disk`."""
     if not name:
         raise InputError("hf: needs the name of a dataset or its folder, as in hf:imdb.")
     splits = _as_splits(_load_dataset(name, subset), name)
     tables, classes = [], None
     for split, dataset in splits.items():
-        for ours, theirs in columns.items():
-            if theirs not in dataset.column_names:
-                raise InputError(
-                    f"{name} has no column '{theirs}'; its columns are {', '.join(dataset.column_names)}. "
-                    f"Name the {ours} column with --{ours}."
-                )
+        check_columns(name, columns, dataset.column_names)
         classes = classes or getattr(dataset.features[columns["label"]], "names", None)
         table = dataset.with_format("arrow")[:]
         part = {ours: table[theirs] for ours, theirs in columns.items()}

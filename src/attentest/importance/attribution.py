@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.errors import InputError
-from attentest.importance.differentiation import constant, differentiable
+from attentest.importance.differentiation import constant, constants, differentiable
 from attentest.importance.gradients import EmbeddingModel, normalised
 from attentest.text.batches import Batch
 from attentest.text.vocabulary import UNKNOWN
@@ -42,18 +42,18 @@ def integrated_gradients(model: EmbeddingModel, batch: Batch, steps: int = 50) -
     """
     captum = _captum()
     with differentiable():
-        embedded, mask, preset = constant(model.embed(batch.ids)).detach(), constant(batch.mask), constant(batch.preset)
+        embedded, still = constant(model.embed(batch.ids)).detach(), constants(batch)
         with torch.no_grad():
-            predicted = _logits(model, embedded, mask, preset).argmax(-1)
-        given = (mask, predicted) if preset is None else (mask, predicted, preset)
+            predicted = _logits(model, embedded, still).argmax(-1)
+        places = torch.arange(len(batch), device=predicted.device)
 
-        def probability(values: Tensor, mask: Tensor, predicted: Tensor, preset: Tensor | None = None) -> Tensor:
-            return _of_class(_logits(model, values, mask, preset), predicted)
+        def probability(values: Tensor, places: Tensor, predicted: Tensor) -> Tensor:
+            return _of_class(_logits(model, values, still.take(places)), predicted)
 
         found = captum.IntegratedGradients(probability).attribute(
             embedded,
             baselines=torch.zeros_like(embedded),
-            additional_forward_args=given,
+            additional_forward_args=(places, predicted),
             n_steps=steps,
             internal_batch_size=max(len(batch), TOKENS // batch.mask.shape[1]),
         )
@@ -121,20 +121,19 @@ def _by_presence(model: EmbeddingModel, batch: Batch, seed: int, explain: Callab
     """Each text alone and without padding, with randomness of its own row: the rest of the batch changes nothing."""
     found = torch.zeros(batch.mask.shape, dtype=torch.float32)
     for place, row in enumerate(batch.rows):
-        real = batch.mask[place]
-        ids = batch.ids[place][real]
-        preset = None if batch.preset is None else batch.preset[place][real]
+        alone = batch.select(torch.tensor([place], device=batch.mask.device))
         key = int(np.random.SeedSequence((seed, int(row))).generate_state(1)[0])
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(key)
-            f = _probability_with_tokens_left(model, ids, preset)
-            explained = explain(torch.ones(1, len(ids)), f, max(1, TOKENS // len(ids)))
-        found[place, real.cpu()] = explained.flatten().float()
+            f = _probability_with_tokens_left(model, alone)
+            length = alone.ids.shape[1]
+            explained = explain(torch.ones(1, length), f, max(1, TOKENS // length))
+        found[place, batch.mask[place].cpu()] = explained.flatten().float()
     return Attribution(found.to(batch.mask.device))
 
 
 def _probability_with_tokens_left(
-    model: EmbeddingModel, ids: Int[Tensor, tokens], preset: Float[Tensor, tokens] | None
+    model: EmbeddingModel, alone: Batch
 ) -> Callable[[Float[Tensor, "samples tokens"]], Float[Tensor, samples]]:
     """f by the presence of tokens; a removed one is read as <unk> and gets no attention.
 
@@ -142,15 +141,16 @@ def _probability_with_tokens_left(
     """
 
     def logits(presence: Float[Tensor, "samples tokens"]) -> Float[Tensor, "samples classes"]:
-        left: Bool[Tensor, "samples tokens"] = presence.to(ids.device) > 0
-        every = torch.ones_like(left)
-        encoded = model.encode_embedded(model.embed(ids.where(left, UNKNOWN)), every, None)
+        left: Bool[Tensor, "samples tokens"] = presence.to(alone.ids.device) > 0
+        copies = alone.take(torch.zeros(len(left), dtype=torch.long, device=left.device))
+        read = replace(copies, ids=copies.ids.where(left, UNKNOWN))
+        encoded = model.encode(read)
         attended = left | ~left.any(-1, keepdim=True)
-        kept = None if preset is None else normalised(preset * attended, attended)
+        kept = None if copies.preset is None else normalised(copies.preset * attended, attended)
         encoded = replace(encoded, mask=attended, preset=kept)
         return model.decode(encoded, model.attend(encoded))
 
-    predicted = logits(torch.ones(1, len(ids))).argmax(-1)
+    predicted = logits(torch.ones(1, alone.ids.shape[1])).argmax(-1)
     return lambda presence: _of_class(logits(presence), predicted.expand(len(presence))).cpu()
 
 
@@ -165,8 +165,8 @@ def _some_removed(presence: Float[Tensor, "1 tokens"], **_: object) -> Iterator[
         yield sample
 
 
-def _logits(model: EmbeddingModel, embedded: Tensor, mask: Tensor, preset: Tensor | None) -> Tensor:
-    encoded = model.encode_embedded(embedded, mask, preset)
+def _logits(model: EmbeddingModel, embedded: Tensor, batch: Batch) -> Tensor:
+    encoded = model.encode_embedded(embedded, batch)
     return model.decode(encoded, model.attend(encoded))
 
 

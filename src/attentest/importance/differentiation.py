@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-MaybeTensor = TypeVar("MaybeTensor", Tensor, Tensor | None)
+from attentest.models.protocol import Encoded
+from attentest.models.sentence_layout import SentenceLayout
+from attentest.text.batches import Batch
+
+Holder = TypeVar("Holder", Batch, Encoded, SentenceLayout)
 
 
 @contextmanager
@@ -24,6 +29,13 @@ def leaf(values: Tensor) -> Tensor:
     return constant(values).detach().requires_grad_()
 
 
-def constant(values: MaybeTensor) -> MaybeTensor:
+def constant(values: Tensor) -> Tensor:
     """A tensor that autograd can keep: one made in inference mode has to be copied."""
-    return values.clone() if values is not None and values.is_inference() else values
+    return values.clone() if values.is_inference() else values
+
+
+def constants(given: Holder) -> Holder:
+    """The same for every tensor of a batch, or of what a model made of one."""
+    held: dict[str, Any] = {name: constant(value) for name, value in vars(given).items() if isinstance(value, Tensor)}
+    held |= {name: constants(value) for name, value in vars(given).items() if isinstance(value, SentenceLayout)}
+    return replace(given, **held)

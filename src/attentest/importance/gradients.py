@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentest.importance.differentiation import constant, differentiable, leaf
+from attentest.importance.differentiation import constant, constants, differentiable, leaf
 from attentest.importance.lstm_gradients import back_through_bilstm, plain_bilstm
 from attentest.models.protocol import AttentionModel, Encoded, Weights
 from attentest.text.batches import Batch
@@ -27,9 +27,8 @@ class EmbeddingModel(AttentionModel, Protocol):
 
     def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]: ...
 
-    def encode_embedded(
-        self, embedded: Float[Tensor, "batch tokens dimension"], mask: Mask, preset: Scores | None = None
-    ) -> Encoded: ...
+    def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> Encoded:
+        """As `encode`, with these embeddings instead of the batch's own."""
 
 
 @dataclass(frozen=True)
@@ -84,16 +83,10 @@ def input_gradients(
         return InputGradients(gradient, embedded, batch.mask)
     with differentiable():
         embedded = leaf(model.embed(batch.ids))
-        encoded = encode_from(model, embedded, batch)
+        encoded = model.encode_embedded(embedded, constants(batch))
         logits = _decoded(model, encoded, through_attention)
         (gradient,) = torch.autograd.grad(logits, embedded, probability_slope(logits))
     return InputGradients(gradient, embedded.detach(), batch.mask)
-
-
-def encode_from(model: EmbeddingModel, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> Encoded:
-    """The batch encoded from these embedded tokens; a hierarchical model is told their sentences, too."""
-    known = {} if batch.sentences is None else {"sentences": constant(batch.sentences)}
-    return model.encode_embedded(embedded, constant(batch.mask), constant(batch.preset), **known)
 
 
 def hidden_gradients(
@@ -105,7 +98,7 @@ def hidden_gradients(
             source = model.encode(source)
     with differentiable():
         hidden = leaf(source.hidden)
-        encoded = replace(source, hidden=hidden, mask=constant(source.mask), preset=constant(source.preset))
+        encoded = replace(constants(source), hidden=hidden)
         logits = _decoded(model, encoded, through_attention)
         (gradient,) = torch.autograd.grad(logits, hidden, probability_slope(logits))
     return HiddenGradients(gradient, hidden.detach(), source.mask)
@@ -158,7 +151,7 @@ def _attention_gradient_by_autograd(model: AttentionModel, encoded: Encoded, wei
         site = next(iter(weights))
         alpha = leaf(weights[site])
         held = {other: constant(given).detach() for other, given in weights.items()} | {site: alpha}
-        still = replace(encoded, hidden=constant(encoded.hidden).detach(), mask=constant(encoded.mask))
-        logits = model.decode(still, held)
+        still = constants(encoded)
+        logits = model.decode(replace(still, hidden=still.hidden.detach()), held)
         (gradient,) = torch.autograd.grad(logits, alpha, probability_slope(logits))
     return gradient

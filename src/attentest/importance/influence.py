@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentest.importance.differentiation import constant, differentiable, leaf
-from attentest.importance.gradients import EmbeddingModel, encode_from
+from attentest.importance.differentiation import constants, differentiable, leaf
+from attentest.importance.gradients import EmbeddingModel
 from attentest.importance.lstm_gradients import gate_slopes, plain_bilstm
 from attentest.models.encoders import BiLSTM, take, turned_places
 from attentest.parallel import over_cores
@@ -45,8 +45,9 @@ def influence(model: EmbeddingModel, batch: Batch) -> Influence:
 def influence_by_autograd(model: EmbeddingModel, batch: Batch) -> Influence:
     """The same for any model: one pass back from each hidden state, all texts of the batch together."""
     with differentiable():
-        embedded, mask = leaf(model.embed(batch.ids)), constant(batch.mask)
-        sizes = torch.linalg.vector_norm(encode_from(model, embedded, batch).hidden, 2, -1)
+        embedded, still = leaf(model.embed(batch.ids)), constants(batch)
+        mask = still.mask
+        sizes = torch.linalg.vector_norm(model.encode_embedded(embedded, still).hidden, 2, -1)
         sizes = sizes.masked_fill(~mask, 0)
         found = embedded.new_zeros((*mask.shape, mask.shape[1]))
         for p, size in enumerate(sizes.sum(0)):

@@ -1,16 +1,20 @@
 """Models of the papers, each embed → encode → attend → decode."""
 
 from attentest.models.alignments import ALIGNMENTS
-from attentest.models.classifier import Classifier, ModelSettings
+from attentest.models.build import make_model
+from attentest.models.classifier import Classifier
+from attentest.models.decoders import DECODERS
 from attentest.models.encoders import ENCODERS
 from attentest.models.hierarchical import EncodedDocument, Hierarchical
 from attentest.models.projections import PROJECTIONS
 from attentest.models.protocol import AttentionModel, Encoded, Weights
-from attentest.models.structures import STRUCTURES, make_model
+from attentest.models.settings import PAIRINGS, STRUCTURES, ModelSettings
 
 __all__ = [
     "ALIGNMENTS",
+    "DECODERS",
     "ENCODERS",
+    "PAIRINGS",
     "PROJECTIONS",
     "STRUCTURES",
     "AttentionModel",

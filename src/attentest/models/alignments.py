@@ -9,20 +9,22 @@ from torch import Tensor, nn
 from attentest.models.parts import Part, choose
 
 Hidden = Float[Tensor, "batch tokens hidden"]
+Query = Float[Tensor, "batch hidden"]
 Scores = Float[Tensor, "batch tokens"]
 
 
 class Additive(nn.Module):
-    """v·tanh(W h + b), with W to half the hidden size (JW; WE eq. 2)."""
+    """v·tanh(W h + b), with W to half the hidden size (JW; WE eq. 2); a query adds W_q q (VA eq. 2)."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, asked: bool = False) -> None:
         super().__init__()
         self.inner = nn.Linear(size, size // 2)
+        self.query = nn.Linear(size, size // 2, bias=False) if asked else None
         self.outer = nn.Linear(size // 2, 1, bias=False)
 
-    def forward(self, hidden: Hidden) -> Scores:
+    def forward(self, hidden: Hidden, query: Query | None = None) -> Scores:
         # tanh(x) = 2σ(2x) − 1, and sigmoid is several times faster than tanh on a CPU
-        return self.outer(2 * torch.sigmoid(2 * self.inner(hidden)) - 1).squeeze(-1)
+        return self.outer(2 * torch.sigmoid(2 * _asked(self.inner(hidden), self.query, query)) - 1).squeeze(-1)
 
 
 class Dot(nn.Module):
@@ -33,33 +35,61 @@ class Dot(nn.Module):
         self.outer = nn.Linear(size, 1, bias=False)
         self.divisor = size**0.5 if scaled else 1.0
 
-    def forward(self, hidden: Hidden) -> Scores:
+    def forward(self, hidden: Hidden, query: Query | None = None) -> Scores:
         return self.outer(hidden).squeeze(-1) / self.divisor
 
 
-class Deep(nn.Module):
-    """W⁽ˢ⁾ ReLU(W⁽ˢ⁻¹⁾ … ReLU(W_h h)) with `layers` ReLUs (WE eq. 3 and 4, which leave s open)."""
+class QueryDot(nn.Module):
+    """q·h, nothing learned, divided by √H when scaled (JW; WE eq. 1)."""
 
-    def __init__(self, size: int, layers: int) -> None:
+    def __init__(self, size: int, scaled: bool) -> None:
+        super().__init__()
+        self.divisor = size**0.5 if scaled else 1.0
+
+    def forward(self, hidden: Hidden, query: Query) -> Scores:
+        return (hidden @ query.unsqueeze(-1)).squeeze(-1) / self.divisor
+
+
+class Deep(nn.Module):
+    """W⁽ˢ⁾ ReLU(W⁽ˢ⁻¹⁾ … ReLU(W_h h)) with `layers` ReLUs (WE eq. 3 and 4, which leave s open); a query adds W_q q."""
+
+    def __init__(self, size: int, layers: int, asked: bool = False) -> None:
         super().__init__()
         width = size // 2
         inner = [nn.Linear(size, width), nn.ReLU()]
         for _ in range(layers - 1):
             inner += [nn.Linear(width, width), nn.ReLU()]
         self.inner = nn.Sequential(*inner)
+        self.query = nn.Linear(size, width, bias=False) if asked else None
         self.outer = nn.Linear(width, 1, bias=False)
 
-    def forward(self, hidden: Hidden) -> Scores:
-        return self.outer(self.inner(hidden)).squeeze(-1)
+    def forward(self, hidden: Hidden, query: Query | None = None) -> Scores:
+        first, *others = self.inner
+        states = _asked(first(hidden), self.query, query)
+        for layer in others:
+            states = layer(states)
+        return self.outer(states).squeeze(-1)
+
+
+def _asked(states: Hidden, map_query: nn.Linear | None, query: Query | None) -> Hidden:
+    if map_query is None:
+        return states
+    assert query is not None
+    return states + map_query(query).unsqueeze(1)
 
 
 ALIGNMENTS = {
-    "additive": Part("v·tanh(Wh + b), Bahdanau (JW, WP, WE)", lambda size, _: Additive(size)),
-    "dot": Part("u·h, one learned vector (WE)", lambda size, _: Dot(size, scaled=False)),
-    "scaled-dot": Part("u·h / √H (JW, ME)", lambda size, _: Dot(size, scaled=True)),
+    "additive": Part("v·tanh(Wh + b), Bahdanau (JW, WP, WE)", lambda size, _, asked: Additive(size, asked)),
+    "dot": Part(
+        "u·h, one learned vector (WE); q·h with a query",
+        lambda size, _, asked: (QueryDot if asked else Dot)(size, False),
+    ),
+    "scaled-dot": Part(
+        "u·h / √H (JW, ME); q·h / √H with a query", lambda size, _, asked: (QueryDot if asked else Dot)(size, True)
+    ),
     "deep": Part(
         "a stack of ReLU layers (WE)",
-        lambda size, layers: Deep(size, int(layers)),
+        lambda size, layers, asked: Deep(size, int(layers), asked),
         2,
         lambda s: s >= 1 and float(s).is_integer(),
         "a whole number of layers, at least 1",
@@ -67,7 +97,8 @@ ALIGNMENTS = {
 }
 
 
-def make_alignment(spec: str, size: int) -> nn.Module:
+def make_alignment(spec: str, size: int, *, asked: bool = False) -> nn.Module:
+    """`asked`: scores hang on a query, too."""
     part, parameter = choose("alignment", spec, ALIGNMENTS)
-    module: nn.Module = part.make(size, parameter)
+    module: nn.Module = part.make(size, parameter, asked)
     return module

@@ -7,13 +7,17 @@ from collections.abc import Sequence
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attentest.models.parts import Part, choose
+from attentest.models.summaries import OfMean
 from attentest.models.transformer import TransformerEncoder
 
 Embedded = Float[Tensor, "batch tokens dimension"]
 Mask = Bool[Tensor, "batch tokens"]
 Hidden = Float[Tensor, "batch tokens hidden"]
+Summary = Float[Tensor, "batch hidden"]
+Finals = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]  # state and cell, forwards and backwards
 
 
 class BiLSTM(nn.Module):
@@ -29,11 +33,30 @@ class BiLSTM(nn.Module):
         self.backwards = nn.LSTM(dimension, hidden, batch_first=True)
         self.size = 2 * hidden
 
-    def forward(self, embedded: Embedded, mask: Mask) -> Hidden:
+    def forward(self, embedded: Embedded, mask: Mask, start: Finals | None = None) -> Hidden:
         turned = turned_places(mask)
-        ahead = self.forwards(embedded)[0]
-        back = take(self.backwards(take(embedded, turned))[0], turned)
+        first, second = start or (None, None)
+        ahead = self.forwards(embedded, first)[0]
+        back = take(self.backwards(take(embedded, turned), second)[0], turned)
         return torch.cat((ahead, back), -1)
+
+    def with_finals(self, embedded: Embedded, mask: Mask) -> tuple[Hidden, Finals]:
+        """Also the state and cell in which each direction ends; packed, as a padded call walks on past the end."""
+        lengths, turned = mask.sum(1).cpu(), turned_places(mask)
+        found = []
+        for rnn, values in ((self.forwards, embedded), (self.backwards, take(embedded, turned))):
+            packed = pack_padded_sequence(values, lengths, batch_first=True, enforce_sorted=False)
+            states, final = rnn(packed)
+            states = pad_packed_sequence(states, batch_first=True, total_length=mask.shape[1])[0]
+            found.append((states, final))
+        (ahead, ended), (back, began) = found
+        return torch.cat((ahead, take(back, turned)), -1), (ended, began)
+
+    def summarise(self, hidden: Hidden, mask: Mask) -> Summary:
+        """The states in which both directions end (JW's last hidden state)."""
+        ahead, back = hidden.chunk(2, -1)
+        last = mask.sum(1) - 1
+        return torch.cat((ahead[torch.arange(len(last), device=last.device), last], back[:, 0]), -1)
 
 
 def turned_places(mask: Mask) -> Int[Tensor, "batch tokens"]:
@@ -59,8 +82,12 @@ class CNN(nn.Module):
         channels = (embedded * mask.unsqueeze(-1)).transpose(1, 2)
         return torch.cat([c(channels) for c in self.convolutions], 1).relu().transpose(1, 2)
 
+    def summarise(self, hidden: Hidden, mask: Mask) -> Summary:
+        """The largest value of each channel."""
+        return hidden.masked_fill(~mask.unsqueeze(-1), -torch.inf).amax(1)
 
-class Average(nn.Module):
+
+class Average(OfMean):
     """An affine map and tanh on each embedding alone (JW's average, WP's MLP)."""
 
     def __init__(self, dimension: int, hidden: int) -> None:
@@ -72,7 +99,7 @@ class Average(nn.Module):
         return self.affine(embedded).tanh()
 
 
-class MLP(nn.Module):
+class MLP(OfMean):
     """One hidden layer with ReLU on each embedding alone (WE)."""
 
     def __init__(self, dimension: int, hidden: int) -> None:
@@ -84,7 +111,7 @@ class MLP(nn.Module):
         return self.layers(embedded)
 
 
-class NoEncoder(nn.Module):
+class NoEncoder(OfMean):
     """The embeddings themselves are the states (SS)."""
 
     def __init__(self, dimension: int) -> None:

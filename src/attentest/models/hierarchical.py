@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attentest.errors import InputError, unknown_name
 from attentest.models.alignments import make_alignment
-from attentest.models.classifier import Classifier, ModelSettings, make_decoder
+from attentest.models.classifier import Classifier
+from attentest.models.decoders import outputs
 from attentest.models.encoders import make_encoder
-from attentest.models.projections import Projection
 from attentest.models.protocol import Encoded, Weights
+from attentest.models.reader import Reader
 from attentest.models.sentence_layout import SentenceLayout
+from attentest.models.settings import ModelSettings
 from attentest.text.batches import Batch
 from attentest.text.vocabulary import PAD, SPECIAL, UNKNOWN
 
@@ -31,11 +33,11 @@ class EncodedDocument(Encoded):
 
     layout: SentenceLayout = field(kw_only=True)
 
-    def select(self, documents: Int[Tensor, "chosen"]) -> EncodedDocument:
-        return EncodedDocument(self.hidden[documents], self.mask[documents], layout=self.layout.select(documents))
+    def take(self, places: Int[Tensor, "chosen"] | slice) -> EncodedDocument:
+        return EncodedDocument(self.hidden[places], self.mask[places], layout=self.layout.take(places))
 
 
-class Hierarchical(nn.Module):
+class Hierarchical(Reader):
     """Follows `AttentionModel`; word weights sum to 1 within each sentence, sentence weights within the document.
 
     Sentence states hang on the word weights. So `decode` takes the weights of one site or of both and finds those
@@ -44,46 +46,34 @@ class Hierarchical(nn.Module):
     """
 
     sites: Sequence[str] = (WORD, SENTENCE)
+    encoder: nn.ModuleDict  # by site
+    alignment: nn.ModuleDict
 
     def __init__(self, settings: ModelSettings, vectors: Float[Tensor, "vocabulary dimension"], classes: int):
-        super().__init__()
-        self.settings = settings
-        # sparse: a batch touches few rows, and the optimiser updates only those
-        self.embedding = nn.Embedding.from_pretrained(vectors.clone(), freeze=False, padding_idx=PAD, sparse=True)
-        self.encoder, self.alignment = nn.ModuleDict(), nn.ModuleDict()
-        size = vectors.shape[1]
-        for site in self.sites:
-            self.encoder[site] = make_encoder(settings.encoder, size, settings.hidden, settings.self_projection)
-            size = self.encoder[site].size  # type: ignore[assignment]
-            self.alignment[site] = make_alignment(settings.alignment, size)
-        self.projection = Projection(settings.projection)
-        self.decoder = make_decoder(size, classes)
+        super().__init__(settings, vectors)
+        # the parts of the words are those that any reader has
+        sizes = (self.size, settings.hidden, settings.self_projection)
+        above = make_encoder(settings.encoder, *sizes)
+        self.size: int = above.size  # type: ignore[assignment]
+        self.encoder = nn.ModuleDict({WORD: self.encoder, SENTENCE: above})
+        self.alignment = nn.ModuleDict({WORD: self.alignment, SENTENCE: make_alignment(settings.alignment, self.size)})
+        self.decoder = nn.Linear(self.size, outputs(classes))
 
-    def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]:
-        return self.embedding(ids)
-
-    def encode_embedded(
-        self,
-        embedded: Float[Tensor, "batch tokens dimension"],
-        mask: Bool[Tensor, "batch tokens"],
-        preset: Alpha | None = None,
-        sentences: Int[Tensor, "batch tokens"] | None = None,
-    ) -> EncodedDocument:
-        if sentences is None:
+    def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> EncodedDocument:
+        if batch.sentences is None:
             raise InputError("A hierarchical model must know the sentence of each token, and this batch does not say.")
-        layout = SentenceLayout.of(sentences, mask)
-        return EncodedDocument(layout.encode_each(self.encoder[WORD], embedded), mask, layout=layout)
+        layout = SentenceLayout.of(batch.sentences, batch.mask)
+        return EncodedDocument(layout.encode_each(self.encoder[WORD], embedded), batch.mask, layout=layout)
 
-    def encode(self, batch: Batch) -> EncodedDocument:
-        return self.encode_embedded(self.embed(batch.ids), batch.mask, batch.preset, batch.sentences)
+    def attend(self, encoded: Encoded) -> Weights:
+        document = _document(encoded)
+        words = self._attend_words(document)
+        return {WORD: words, SENTENCE: self._attend_sentences(self._encode_sentences(document, words.unsqueeze(-1)))}
 
-    def attend(self, encoded: EncodedDocument) -> Weights:
-        words = self._attend_words(encoded)
-        return {WORD: words, SENTENCE: self._attend_sentences(self._encode_sentences(encoded, words.unsqueeze(-1)))}
-
-    def decode(self, encoded: EncodedDocument, weights: Weights) -> Float[Tensor, "batch classes"]:
-        words = weights[WORD] if WORD in weights else self._attend_words(encoded)
-        sentences = self._encode_sentences(encoded, words.unsqueeze(-1))
+    def decode(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch classes"]:
+        document = _document(encoded)
+        words = weights[WORD] if WORD in weights else self._attend_words(document)
+        sentences = self._encode_sentences(document, words.unsqueeze(-1))
         return self._decode_sentences(sentences, weights.get(SENTENCE))
 
     def decode_variants(
@@ -93,7 +83,7 @@ class Hierarchical(nn.Module):
         places: Int[Tensor, "chosen"] | None = None,
     ) -> Float[Tensor, "chosen variants classes"]:
         """Logits under several variants of the word weights; the first tokens' are enough where the others' are 0."""
-        chosen = encoded if places is None else encoded.select(places)
+        chosen = encoded if places is None else encoded.take(places)
         words = nn.functional.pad(words, (0, chosen.mask.shape[1] - words.shape[-1])).transpose(1, 2)
         size = max(1, _NUMBERS_AT_ONCE // chosen.hidden.numel())
         found = [
@@ -109,7 +99,7 @@ class Hierarchical(nn.Module):
         """Each word's share of the document's attention: its weight times that of its sentence."""
         return weights[WORD] * weights[SENTENCE].gather(1, encoded.layout.number)
 
-    def at_site(self, site: str, batch: Batch) -> tuple[Hierarchical | Classifier, Batch]:
+    def at_site(self, site: str, batch: Batch) -> tuple[Reader, Batch]:
         """The model whose only weights are those of a site, and the batch it reads.
 
         At the site of the sentences that is a classifier with a "vocabulary" of these documents' sentences, which are
@@ -119,7 +109,7 @@ class Hierarchical(nn.Module):
             raise unknown_name("site", site, self.sites)
         if site == WORD:
             return self, batch
-        encoded = self.encode(batch)
+        encoded = _document(self.encode(batch))
         vectors = self._sentence_vectors(encoded, self._attend_words(encoded).unsqueeze(-1)).squeeze(1)
         table = torch.cat((torch.zeros_like(vectors[:1]), self._unknown_sentence(batch), vectors))
         number = torch.arange(len(SPECIAL), len(table), device=vectors.device)
@@ -128,7 +118,7 @@ class Hierarchical(nn.Module):
         return classifier, Batch(ids, mask, batch.rows, batch.labels)
 
     def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:
-        encoded = self.encode(batch)
+        encoded = _document(self.encode(batch))
         words = self._attend_words(encoded)
         sentences = self._encode_sentences(encoded, words.unsqueeze(-1))
         weights = self._attend_sentences(sentences)
@@ -148,7 +138,7 @@ class Hierarchical(nn.Module):
         """The states of the sentences; every variant of the word weights makes a document of its own."""
         vectors = encoded.layout.in_documents(self._sentence_vectors(encoded, words)).transpose(1, 2)
         mask = encoded.layout.document_mask.unsqueeze(1).expand(vectors.shape[:3])
-        return self._over_sentences().encode_embedded(vectors.flatten(0, 1), mask.flatten(0, 1))
+        return Encoded(self.encoder[SENTENCE](vectors.flatten(0, 1), mask.flatten(0, 1)), mask.flatten(0, 1))
 
     def _attend_sentences(self, sentences: Encoded) -> Float[Tensor, "documents sentences"]:
         (found,) = self._over_sentences().attend(sentences).values()
@@ -178,3 +168,8 @@ class Hierarchical(nn.Module):
         ids = torch.full_like(batch.ids[:1, :1], UNKNOWN)
         one = self.encode(Batch(ids, torch.ones_like(ids, dtype=torch.bool), batch.rows[:1], sentences=ids * 0))
         return one.hidden[:, 0]  # the only word has all the weight
+
+
+def _document(encoded: Encoded) -> EncodedDocument:
+    assert isinstance(encoded, EncodedDocument)
+    return encoded

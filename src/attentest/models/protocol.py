@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.text.batches import Batch
@@ -21,6 +21,12 @@ class Encoded:
     hidden: Float[Tensor, "batch tokens hidden"]
     mask: Bool[Tensor, "batch tokens"]
     preset: Float[Tensor, "batch tokens"] | None = None
+    query: Float[Tensor, "batch hidden"] | None = None  # what the other text of a pair asks
+    forbidden: Bool[Tensor, "batch classes"] | None = None  # answers that the text does not have
+
+    def take(self, places: Int[Tensor, "chosen"] | slice) -> Encoded:
+        """These texts of the batch only."""
+        return replace(self, **{name: value[places] for name, value in vars(self).items() if value is not None})
 
 
 @runtime_checkable

@@ -47,7 +47,7 @@ class SentenceLayout:
         counts = self.number.amax(1, keepdim=True) + 1
         return torch.arange(int(counts.max()), device=counts.device) < counts
 
-    def select(self, documents: Int[Tensor, "chosen"]) -> SentenceLayout:
+    def take(self, documents: Int[Tensor, "chosen"] | slice) -> SentenceLayout:
         return SentenceLayout.of(self.number[documents], self.mask[documents])
 
     def in_documents(self, values: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ import numpy as np
 
 from attentest.measures.classification import classification_metrics
 from attentest.measures.intervals import Estimate, bootstrap
+from attentest.models import ModelSettings
 from attentest.training.folder import read_json
 from attentest.training.run import Run
 
@@ -52,7 +53,7 @@ def cells_of_run(run: Run, variant: str) -> Iterator[Cell]:
 
 
 def _model(run: Run) -> str:
-    return f"{run.settings['model']['encoder']}+{run.settings['model']['alignment']}"
+    return ModelSettings(**run.settings["model"]).name
 
 
 def accuracy_gain(base: Run, other: Run) -> Estimate:

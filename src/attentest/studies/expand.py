@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from attentest.corpora import load
 from attentest.corpora.corpus import Corpus
 from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
+from attentest.models import ModelSettings
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.base import BASE
 from attentest.studies.schema import BUDGETS, LEAST, Study
@@ -61,7 +62,7 @@ def with_budget(study: Study, budget: str) -> Study:
     if "seeds" in changes:
         merged["seeds"] = tuple(changes["seeds"])
     merged["training"] = {**study.training, **changes.get("training", {})}
-    for key in ("trials", "experiments"):
+    for key in ("trials", "experiments", "training_on"):
         given: Mapping[str, dict] = getattr(study, key)
         merged[key] = {name: {**own, **changes.get(key, {}).get(name, {})} for name, own in given.items()}
     return replace(study, **merged)
@@ -85,11 +86,20 @@ def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) ->
         places = {"source": source, "options": options}
         prepared = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, places=places, seconds=2)
         tokens = _tokens(corpus, study.texts)
-        for model in study.models:
+        own = {**study.training, **study.training_on.get(source, {})}
+        for model in models_for(study, corpus.kind):
             for seed in study.seeds:
-                block = _Block(study, found.plan, corpus, prepared, model, seed, tokens)
+                block = _Block(study, found.plan, corpus, prepared, own, model, seed, tokens)
                 block.add(found.results, found.about)
     return found
+
+
+def models_for(study: Study, kind: str) -> list[Mapping[str, Any]]:
+    """Models that say how they read pairs are for those, and the others for single texts, unless there are no such."""
+    asked = [model for model in study.models if "decoder" in model or "pairing" in model]
+    if kind == "pair" and asked:
+        return list(asked)
+    return [model for model in study.models if model not in asked]
 
 
 @dataclass
@@ -100,12 +110,13 @@ class _Block:
     plan: Plan
     corpus: Corpus
     prepared: Step
+    training: Mapping[str, Any]
     model: Mapping[str, Any]
     seed: int
     tokens: tuple[float, float]  # of the training split and of the texts on trial, about
 
     def add(self, results: dict[str, Step], about: list[dict[str, Any]]) -> None:
-        base = {**self.study.training, **self.model, "seed": self.seed}
+        base = {**self.training, **self.model, "seed": self.seed}
         self.trained = {BASE: self._train(BASE, base, {})}
         self._note(results, about, "run", BASE, self.trained[BASE])
         for name, settings in self.study.trials.items():
@@ -121,14 +132,15 @@ class _Block:
         about.append(place | {"model": self._model_name(), "projection": self.model.get("projection", "softmax")})
 
     def _model_name(self) -> str:
-        return f"{self.model.get('encoder', 'bilstm')}+{self.model.get('alignment', 'additive')}"
+        known = {f.name for f in fields(ModelSettings)}
+        return ModelSettings(**{name: value for name, value in self.model.items() if name in known}).name
 
     def _label(self, label: str) -> str:
-        usual = {"encoder": "bilstm", "alignment": "additive"}
+        named = ("encoder", "alignment", "structure", "pairing", "decoder")
         more = [
             f"{value}" if key == "projection" else f"{key}={value}"
             for key, value in self.model.items()
-            if key not in usual
+            if key not in named
         ]
         kind = " ".join([self._model_name(), *more])
         seed = "" if self.seed == 0 else f" seed {self.seed}"

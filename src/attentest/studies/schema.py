@@ -36,6 +36,7 @@ class Study:
     models: tuple[dict[str, Any], ...] = ({},)
     seeds: tuple[int, ...] = (0,)
     training: dict[str, Any] = field(default_factory=dict)
+    training_on: dict[str, dict[str, Any]] = field(default_factory=dict)  # what is other on one corpus, by its name
     rows: int | None = None  # of each corpus at most, evenly from its splits and classes; all if not given
     texts: int | None = None  # test texts that trials examine; all if not given
     trials: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -84,7 +85,7 @@ class _Reader:
         for key, kind in (("corpora", str), ("models", dict), ("seeds", int)):
             if key in found:
                 found[key] = self._listed((key,), found[key], kind)
-        for key in ("columns", "training", "budgets", "tolerances", "not_covered"):
+        for key in ("columns", "training", "training_on", "budgets", "tolerances", "not_covered"):
             if not isinstance(found.get(key, {}), dict):
                 self._refuse((key,), "names with values")
         if not found.get("corpora"):
@@ -111,6 +112,8 @@ class _Reader:
         from attentest.trials import TRIALS, make_trial
 
         self._check_training((*place, "training"), found.get("training", {}))
+        for corpus, given in found.get("training_on", {}).items():
+            self._check_training((*place, "training_on", corpus), given)
         _check_keys(self.path, self.lines, (*place, "trials"), found.get("trials", {}), TRIALS)
         _check_keys(self.path, self.lines, (*place, "experiments"), found.get("experiments", {}), EXPERIMENTS)
         for name, settings in found.get("trials", {}).items():
@@ -179,7 +182,7 @@ class _Reader:
         _check_keys(self.path, self.lines, ("budgets",), {budget: 0}, BUDGETS)
         if not isinstance(changes, dict):
             self._refuse(("budgets", budget), "what it changes")
-        known = (*LEAST, "training", "trials", "experiments", "seeds")
+        known = (*LEAST, "training", "training_on", "trials", "experiments", "seeds")
         _check_keys(self.path, self.lines, ("budgets", budget), changes, known)
         place = ("budgets", budget)
         for key, least in LEAST.items():
@@ -187,7 +190,9 @@ class _Reader:
         if "seeds" in changes:
             self._listed((*place, "seeds"), changes["seeds"], int)
         named = {key: self._named((*place, key), changes.get(key, {})) for key in ("trials", "experiments")}
-        merged: dict[str, Any] = {"training": changes.get("training", {})}
+        merged: dict[str, Any] = {key: changes.get(key, {}) for key in ("training", "training_on")}
+        if not isinstance(merged["training_on"], dict):
+            self._refuse((*place, "training_on"), "names with values")
         for key, parts in named.items():
             _check_keys(self.path, self.lines, (*place, key), parts, found.get(key, {}))
             merged[key] = {name: {**found[key][name], **settings} for name, settings in parts.items()}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +24,8 @@ class Batch:
     rows: Int[np.ndarray, "batch"]
     labels: Int[Tensor, "batch"] | None = None
     preset: Float[Tensor, "batch tokens"] | None = None
+    second_ids: Int[Tensor, "batch second"] | None = None  # of the other text of each pair
+    second_mask: Bool[Tensor, "batch second"] | None = None
     sentences: Int[Tensor, "batch tokens"] | None = None  # the number of each token's sentence
 
     def __len__(self) -> int:
@@ -30,47 +33,63 @@ class Batch:
 
     def select(self, places: Int[Tensor, "chosen"]) -> Batch:
         """These texts of the batch only, without the padding that none of them needs."""
-        tokens = int(self.mask[places].sum(1).max())
-        return Batch(
-            ids=self.ids[places, :tokens],
-            mask=self.mask[places, :tokens],
-            rows=self.rows[places.cpu().numpy()],
-            labels=None if self.labels is None else self.labels[places],
-            preset=None if self.preset is None else self.preset[places, :tokens],
-            sentences=None if self.sentences is None else self.sentences[places, :tokens],
-        )
+        found = self.take(places)
+        tokens = int(found.mask.sum(1).max())
+        preset = None if found.preset is None else found.preset[:, :tokens]
+        sentences = None if found.sentences is None else found.sentences[:, :tokens]
+        ids, mask = found.ids[:, :tokens], found.mask[:, :tokens]
+        found = replace(found, ids=ids, mask=mask, preset=preset, sentences=sentences)
+        if found.second_ids is None or found.second_mask is None:
+            return found
+        tokens = int(found.second_mask.sum(1).max())
+        return replace(found, second_ids=found.second_ids[:, :tokens], second_mask=found.second_mask[:, :tokens])
+
+    def take(self, places: Int[Tensor, "chosen"]) -> Batch:
+        """These texts of the batch, each as often as it is named, with all the padding."""
+        return self._with_tensors(lambda values: values[places], rows=self.rows[places.cpu().numpy()])
 
     def to(self, device: torch.device | str) -> Batch:
-        return replace(
-            self,
-            ids=self.ids.to(device),
-            mask=self.mask.to(device),
-            labels=None if self.labels is None else self.labels.to(device),
-            preset=None if self.preset is None else self.preset.to(device),
-            sentences=None if self.sentences is None else self.sentences.to(device),
-        )
+        return self._with_tensors(lambda values: values.to(device))
+
+    def _with_tensors(self, change: Callable[[Tensor], Tensor], **others: Any) -> Batch:
+        tensors: dict[str, Any] = {
+            name: change(value) for name, value in vars(self).items() if isinstance(value, Tensor)
+        }
+        return replace(self, **tensors, **others)
 
 
 def make_batch(data: TokenizedCorpus, rows: np.ndarray) -> Batch:
-    ids, mask = data.sequences.padded(rows)
     preset = None if data.preset is None else torch.from_numpy(data.sequences.padded(rows, data.preset)[0])
-    sentences = None if data.sentences is None else _numbers(data.sequences.padded(rows, data.sentences)[0])
-    labels = _numbers(data.labels[rows])
-    return Batch(_numbers(ids), torch.from_numpy(mask), rows, labels, preset, sentences)
+    labels = torch.from_numpy(data.labels[rows].astype(np.int64))
+    asked, asked_mask = (None, None) if data.second is None else _padded(data.second, rows)
+    sentences = None if data.sentences is None else _laid_out(data.sequences, rows, data.sentences)
+    return Batch(*_padded(data.sequences, rows), rows, labels, preset, asked, asked_mask, sentences)
 
 
-def _numbers(given: np.ndarray) -> Int[Tensor, "..."]:
-    return torch.from_numpy(given.astype(np.int64))
-
-
-def batch_of_sequences(sequences: Sequence[np.ndarray], sentences: Sequence[np.ndarray] | None = None) -> Batch:
-    """A batch of texts that belong to no corpus, with the number of each token's sentence if it is known."""
-    offsets = np.concatenate(([0], np.cumsum([len(s) for s in sequences])))
+def batch_of_sequences(
+    sequences: Sequence[np.ndarray],
+    second: Sequence[np.ndarray] | None = None,
+    sentences: Sequence[np.ndarray] | None = None,
+) -> Batch:
+    """A batch of texts, or pairs of texts, that belong to no corpus; `sentences` number those of the tokens."""
     rows = np.arange(len(sequences))
-    together = Sequences(np.concatenate(sequences), offsets)
-    ids, mask = together.padded(rows)
-    numbers = None if sentences is None else _numbers(together.padded(rows, np.concatenate(sentences))[0])
-    return Batch(_numbers(ids), torch.from_numpy(mask), rows, sentences=numbers)
+    others = (None, None) if second is None else _padded(_joined(second), rows)
+    together = _joined(sequences)
+    numbers = None if sentences is None else _laid_out(together, rows, np.concatenate(sentences))
+    return Batch(*_padded(together, rows), rows, second_ids=others[0], second_mask=others[1], sentences=numbers)
+
+
+def _joined(sequences: Sequence[np.ndarray]) -> Sequences:
+    return Sequences(np.concatenate(sequences), np.concatenate(([0], np.cumsum([len(s) for s in sequences]))))
+
+
+def _laid_out(sequences: Sequences, rows: np.ndarray, numbers: np.ndarray) -> Tensor:
+    return torch.from_numpy(sequences.padded(rows, numbers)[0].astype(np.int64))
+
+
+def _padded(sequences: Sequences, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+    ids, mask = sequences.padded(rows)
+    return torch.from_numpy(ids.astype(np.int64)), torch.from_numpy(mask)
 
 
 def training_order(lengths: np.ndarray, batch_size: int, generator: np.random.Generator) -> list[np.ndarray]:

@@ -32,7 +32,9 @@ class TokenizedCorpus:
     split: np.ndarray
     notes: tuple[str, ...]
     preset: np.ndarray | None = None  # a weight for each token, in the layout of `sequences`
-    sentences: np.ndarray | None = None  # the number of each token's sentence, in the same layout
+    second: Sequences | None = None  # the other text of each pair
+    sentences: np.ndarray | None = None  # the number of each token's sentence, in the layout of `sequences`
+    rationale: np.ndarray | None = None  # 1 for each token of the reason, in the layout of `sequences`
 
     def of_split(self, name: str) -> np.ndarray:
         return np.flatnonzero(self.split == name)
@@ -59,28 +61,47 @@ def tokenize_corpus(
     report: Report = lambda done, total: None,
 ) -> TokenizedCorpus:
     """Token ids of every usable row; the vocabulary is counted on the training split unless one is given."""
-    first_seen, sequences = _tokenize(corpus, Tokenizer(settings), report)
-    rows, longest, notes = _filter_lengths(sequences.lengths, settings)
+    columns = ("text", "second") if corpus.kind == "pair" else ("text",)
+    seen: dict[str, int] = {}  # every token numbered in the order it is first seen: texts are gone through only once
+    read = Tokenizer(settings)
+    texts = [
+        _tokenize(corpus.table[name], read, seen, _part(report, n, len(columns))) for n, name in enumerate(columns)
+    ]
+    first_seen = list(seen)
+    rows, longest, notes = _filter_lengths(texts[0].lengths, settings)
+    if len(texts) == 2:
+        rows, more = _filter_second(rows, texts[1].lengths, longest)
+        notes += more
     if not len(rows):
         raise InputError(f"{corpus.name}: no text has between {settings.min_tokens} and {longest} tokens.")
-    sequences = sequences.select(rows, longest)
+    texts = [sequences.select(rows, longest) for sequences in texts]
     split, labels = corpus.split[rows], corpus.labels[rows]
     if vocabulary is None:
         _check_splits(corpus, split, labels)
-        vocabulary = _count(first_seen, sequences, split == "train", settings.min_frequency)
+        vocabulary = _count(first_seen, texts, split == "train", settings.min_frequency)
     number = vocabulary.ids(first_seen)
-    ids = number[sequences.ids]
+    sequences, *second = (Sequences(number[text.ids], text.offsets) for text in texts)
     return TokenizedCorpus(
-        corpus, settings, vocabulary, Sequences(ids, sequences.offsets), rows, labels, split, tuple(notes)
+        corpus,
+        settings,
+        vocabulary,
+        sequences,
+        rows,
+        labels,
+        split,
+        tuple(notes),
+        second=second[0] if second else None,
     )
 
 
-def _tokenize(corpus: Corpus, tokenizer: Tokenizer, report: Report) -> tuple[list[str], Sequences]:
-    """Every token numbered in the order it is first seen, so that the texts are gone through only once."""
-    seen: dict[str, int] = {}
+def _part(report: Report, number: int, parts: int) -> Report:
+    """Progress of one of several equal parts."""
+    return lambda done, total: report(number * total + done, parts * total)
+
+
+def _tokenize(texts: pa.ChunkedArray, tokenizer: Tokenizer, seen: dict[str, int], report: Report) -> Sequences:
     ids: list[np.ndarray] = []
     lengths: list[np.ndarray] = []
-    texts: pa.ChunkedArray = corpus.table["text"]
     for start in range(0, len(texts), _CHUNK):
         counts, chunk = [], []
         for text in texts.slice(start, _CHUNK).to_pylist():
@@ -91,7 +112,21 @@ def _tokenize(corpus: Corpus, tokenizer: Tokenizer, report: Report) -> tuple[lis
         lengths.append(np.array(counts, np.int64))
         report(min(start + _CHUNK, len(texts)), len(texts))
     offsets = np.concatenate(([0], np.cumsum(np.concatenate(lengths))))
-    return list(seen), Sequences(np.concatenate(ids), offsets)
+    return Sequences(np.concatenate(ids), offsets)
+
+
+def _filter_second(rows: np.ndarray, lengths: np.ndarray, longest: int) -> tuple[np.ndarray, list[str]]:
+    """The other text of a pair only needs a token; a long one is cut, whatever is done with a long first text."""
+    kept = rows[lengths[rows] > 0]
+    notes = (
+        [f"Dropped {len(rows) - len(kept):,} pairs without a token in the second text."]
+        if len(kept) < len(rows)
+        else []
+    )
+    cut = int((lengths[kept] > longest).sum())
+    if cut:
+        notes.append(f"Cut {cut:,} second texts to their first {longest:,} tokens.")
+    return kept, notes
 
 
 def _filter_lengths(lengths: np.ndarray, settings: TextSettings) -> tuple[np.ndarray, int, list[str]]:
@@ -116,14 +151,16 @@ def _check_splits(corpus: Corpus, split: np.ndarray, labels: np.ndarray) -> None
         if not (split == name).any():
             raise InputError(f"{corpus.name} has no usable rows in its {name} split.")
     present = np.bincount(labels[split == "train"], minlength=len(corpus.classes))
-    if (present == 0).any():
+    if (present == 0).any() and corpus.answers != "entities":  # an entity of a test text may be in no training text
         absent = corpus.classes[int(present.argmin())]
         raise InputError(f"{corpus.name}: the class '{absent}' has no rows in the train split.")
 
 
-def _count(tokens: list[str], sequences: Sequences, train: np.ndarray, min_frequency: int) -> Vocabulary:
-    in_train = np.repeat(train, sequences.lengths)
-    counts = np.bincount(sequences.ids[in_train], minlength=len(tokens))
+def _count(tokens: list[str], texts: list[Sequences], train: np.ndarray, min_frequency: int) -> Vocabulary:
+    counts = np.zeros(len(tokens), np.int64)
+    for sequences in texts:
+        in_train = np.repeat(train, sequences.lengths)
+        counts += np.bincount(sequences.ids[in_train], minlength=len(tokens))
     # spelled out in a text these are unknown words
     reserved = np.array([token in SPECIAL for token in tokens])
     counts[reserved] = 0

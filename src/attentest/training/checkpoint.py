@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from attentest.errors import InputError
-from attentest.models.classifier import Classifier
+from attentest.models.reader import Reader
 from attentest.training.fit import Progress
 from attentest.training.folder import read_tensors, write_tensors
 from attentest.training.optimizer import PaperOptimizer
@@ -14,13 +14,13 @@ from attentest.training.optimizer import PaperOptimizer
 NAME = "checkpoint.safetensors"  # in folder.FILES too
 
 
-def save_checkpoint(folder: Path, model: Classifier, optimizer: PaperOptimizer, progress: Progress) -> None:
+def save_checkpoint(folder: Path, model: Reader, optimizer: PaperOptimizer, progress: Progress) -> None:
     parts = {"model": model.state_dict(), "best": progress.best, "optimizer": optimizer.tensors()}
     tensors = {f"{part}/{name}": value for part, named in parts.items() for name, value in named.items()}
     write_tensors(folder / NAME, tensors, {"history": json.dumps(progress.history)})
 
 
-def load_checkpoint(folder: Path, model: Classifier, optimizer: PaperOptimizer) -> Progress:
+def load_checkpoint(folder: Path, model: Reader, optimizer: PaperOptimizer) -> Progress:
     """Put model and optimiser back to where the checkpoint in `folder` left them; a fresh start if there is none."""
     path = folder / NAME
     if not path.exists():

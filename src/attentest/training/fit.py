@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.classification import classification_metrics
-from attentest.models.classifier import Classifier
+from attentest.models.reader import Reader
 from attentest.text.batches import Batch, training_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.objectives import Labels, Objective
@@ -34,7 +34,7 @@ class TrainingSettings:
     lr: float = 1e-3
     attention_lr: float | None = None  # None: the same as lr
     weight_decay: float = 1e-5  # on everything but the attention parameters
-    class_weights: bool = True  # class c weighs n_0 / n_c
+    class_weights: bool = True  # class c weighs n_0 / n_c; answers to questions all weigh the same
     select_by: str = "auc"  # the validation score that chooses the epoch; loss: the lowest of the training itself
     patience: int | None = None  # stop after so many epochs without a better one
     train_vectors: bool = True
@@ -82,11 +82,11 @@ class Progress:
 
 
 Watch = Callable[[int, int], None]  # batches done, batches in all
-Save = Callable[[Classifier, PaperOptimizer, Progress], None]
+Save = Callable[[Reader, PaperOptimizer, Progress], None]
 
 
 def fit(
-    model: Classifier,
+    model: Reader,
     optimizer: PaperOptimizer,
     data: TokenizedCorpus,
     settings: TrainingSettings,
@@ -101,7 +101,8 @@ def fit(
     progress = progress or Progress()
     train, dev = data.of_split("train"), data.of_split("dev")
     if objective is None:
-        objective = Labels(class_weights(data.labels[train], len(data.corpus.classes), settings).to(device))
+        weigh = settings.class_weights and data.corpus.answers is None
+        objective = Labels(class_weights(data.labels[train], len(data.corpus.classes), weigh).to(device))
     per_epoch = math.ceil(len(train) / settings.batch_size)
     while not progress.is_over(settings):
         epoch = progress.epoch + 1
@@ -133,7 +134,7 @@ def fit(
     return progress
 
 
-def training_step(model: Classifier, optimizer: PaperOptimizer, batch: Batch, objective: Objective) -> float:
+def training_step(model: Reader, optimizer: PaperOptimizer, batch: Batch, objective: Objective) -> float:
     optimizer.zero_grad()
     logits, weights = model(batch)
     loss = objective(logits, weights[model.sites[0]], batch)
@@ -142,8 +143,8 @@ def training_step(model: Classifier, optimizer: PaperOptimizer, batch: Batch, ob
     return float(loss.detach())
 
 
-def class_weights(labels: np.ndarray, classes: int, settings: TrainingSettings) -> Tensor:
-    if not settings.class_weights:
+def class_weights(labels: np.ndarray, classes: int, weigh: bool) -> Tensor:
+    if not weigh:
         return torch.ones(classes)
     counts = np.bincount(labels, minlength=classes)
     return torch.tensor(counts[0] / counts, dtype=torch.float32)

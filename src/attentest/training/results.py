@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.measures.classification import classification_metrics
-from attentest.models.classifier import Classifier
+from attentest.models.reader import Reader
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.tokenizer import Tokenizer, mark_tokens
 from attentest.training.checkpoint import NAME as CHECKPOINT
@@ -17,9 +17,7 @@ from attentest.training.folder import write_json, write_table, write_tensors
 from attentest.training.predict import Predictions
 
 
-def write_results(
-    folder: Path, model: Classifier, data: TokenizedCorpus, test: Predictions, progress: Progress
-) -> None:
+def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:
     write_tensors(folder / "model.safetensors", model.state_dict())
     metrics = classification_metrics(data.labels[test.rows], test.probabilities)
     best = progress.history[progress.best_epoch - 1]
@@ -47,6 +45,7 @@ def _predictions_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions)
         {
             "id": rows["id"].cast(pa.string()),
             "text": rows["text"],
+            **({"second": rows["second"]} if data.second is not None else {}),
             "label": pa.array(names[data.labels[test.rows]], pa.string()),
             "predicted": pa.array(names[test.probabilities.argmax(1)], pa.string()),
             "probability": pa.array(list(test.probabilities), pa.list_(pa.float32())),

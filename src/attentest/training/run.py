@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from attentest.corpora.corpus import Corpus
+from attentest.corpora.corpus import Corpus, Kind
 from attentest.errors import InputError
-from attentest.models.classifier import Classifier, ModelSettings
-from attentest.models.structures import HIERARCHICAL, make_model
+from attentest.models import ModelSettings, make_model
+from attentest.models.reader import Reader
+from attentest.models.settings import HIERARCHICAL
 from attentest.text.batches import batch_of_sequences
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus
 from attentest.text.sentences import sentences_of, with_sentences
@@ -58,6 +60,11 @@ class Run:
         return self.settings["model"].get("structure") == HIERARCHICAL
 
     @property
+    def kind(self) -> Kind:
+        """Of its corpus: single or pair."""
+        return "pair" if self.settings["corpus"].get("kind") == "pair" else "single"
+
+    @property
     def classes(self) -> list[str]:
         return list(self.settings["corpus"]["classes"])
 
@@ -79,7 +86,8 @@ class Run:
 
     @property
     def predictions(self) -> pa.Table:
-        return self._table("predictions.parquet", "id", "text", "label", "predicted", "probability")
+        second = ("second",) if self.kind == "pair" else ()
+        return self._table("predictions.parquet", "id", "text", *second, "label", "predicted", "probability")
 
     @property
     def attention(self) -> pa.Table:
@@ -106,7 +114,7 @@ class Run:
         return Vocabulary(tokens[len(SPECIAL) :])
 
     @cached_property
-    def model(self) -> Classifier:
+    def model(self) -> Reader:
         tensors, _ = read_tensors(self.path / "model.safetensors")
         vectors = tensors.get("embedding.weight")
         if vectors is None or len(vectors) != len(self.vocabulary):
@@ -114,7 +122,13 @@ class Run:
                 f"{self.path / 'model.safetensors'} does not belong to this run: "
                 "its embedding and the vocabulary differ."
             )
-        model: Classifier = make_model(ModelSettings(**self.settings["model"]), vectors, len(self.classes))
+        model = make_model(
+            ModelSettings(**self.settings["model"]),
+            vectors,
+            len(self.classes),
+            kind=self.kind,
+            answers=answer_tokens(self.settings["corpus"], self.vocabulary),
+        )
         try:
             model.load_state_dict(tensors)
         except RuntimeError as error:
@@ -133,46 +147,67 @@ class Run:
             "text": table["text"],
             "label": pa.array(labels, pa.int32()),
         }
-        corpus = Corpus(self.settings["corpus"]["name"], "single", pa.table(columns), tuple(self.classes))
+        if self.kind == "pair":
+            columns["second"] = table["second"]
+        about = self.settings["corpus"]
+        recipe = {"answers": about["answers"]} if about.get("answers") else {}
+        corpus = Corpus(about["name"], self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
         data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
+        attention = self.attention
+        if "rationale" in attention.column_names:
+            lengths = data.sequences.lengths
+            marks = [m or [0] * n for m, n in zip(attention["rationale"].to_pylist(), lengths, strict=True)]
+            data = replace(data, rationale=np.concatenate(marks))
         if self.has_given_weights:
-            data = data.with_preset(np.concatenate(self.attention["weight"].to_pylist()))
+            data = data.with_preset(np.concatenate(attention["weight"].to_pylist()))
         return with_sentences(data) if self.is_hierarchical else data
 
-    def attend(self, texts: Sequence[str] | str) -> Heatmaps:
-        """Predictions and attention for texts of one's own."""
+    def attend(self, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:
+        """Predictions and attention for texts of one's own; a model of pairs also needs the `second` text of each."""
         from attentest.report.heatmaps import Heatmap, Heatmaps
 
         if self.has_given_weights:
             raise InputError("This model's weights were given for its corpus; it has none for other texts.")
-        # a command line can bring bytes that are no characters
-        texts = [t.encode("utf-8", "replace").decode() for t in ([texts] if isinstance(texts, str) else texts)]
+        texts, others = _readable(texts), None if second is None else _readable(second)
         if not texts:
             raise InputError("No text was given.")
+        if (self.kind == "pair") != (others is not None) or (others is not None and len(others) != len(texts)):
+            raise InputError(
+                f"This model reads {'pairs: give a second text for each' if self.kind == 'pair' else 'single texts'}; "
+                f"{len(texts)} texts and {len(others or [])} second texts were given."
+            )
+        ids = self._ids(texts)
+        pairs = [None] * len(ids) if others is None else [[other] for other in self._ids(others)]
         tokenizer = Tokenizer(self.text_settings)
-        longest = self.text_settings.max_tokens
-        spans = [tokenizer.spans(text)[:longest] for text in texts]
-        empty = [text for text, places in zip(texts, spans, strict=True) if not places]
-        if empty:
-            raise InputError(f"There is no token in the text {empty[0][:40]!r}.")
-        ids = [self.vocabulary.ids(tokenizer.tokens(text)[:longest]) for text in texts]
-        if self.is_hierarchical:
-            sentences = [sentences_of(text, tokenizer)[:longest] for text in texts]
-            batches = (batch_of_sequences([i], [s]) for i, s in zip(ids, sentences, strict=True))
-        else:
-            batches = (batch_of_sequences([i]) for i in ids)
-        found = predict_batches(self.model, batches)
+        numbers = [sentences_of(text, tokenizer)[: len(i)] for text, i in zip(texts, ids, strict=True)]
+        inside = [[number] if self.is_hierarchical else None for number in numbers]
+        found = predict_batches(self.model, map(batch_of_sequences, [[i] for i in ids], pairs, inside))
         heat = found.weights
         if found.sentence_weights is not None:
-            heat = [shares(*three) for three in zip(heat, sentences, found.sentence_weights, strict=True)]
+            heat = [shares(*three) for three in zip(heat, numbers, found.sentence_weights, strict=True)]
         return Heatmaps(
             [
-                Heatmap(str(n), text, places, weights.tolist(), self.classes, probabilities.tolist(), shown=self._shown)
-                for n, (text, places, weights, probabilities) in enumerate(
-                    zip(texts, spans, heat, found.probabilities, strict=True), 1
+                Heatmap(
+                    str(n + 1),
+                    text,
+                    tokenizer.spans(text)[: self.text_settings.max_tokens],
+                    heat[n].tolist(),
+                    self.classes,
+                    found.probabilities[n].tolist(),
+                    second=None if others is None else others[n],
+                    shown=self._shown,
                 )
+                for n, text in enumerate(texts)
             ]
         )
+
+    def _ids(self, texts: Sequence[str]) -> list[np.ndarray]:
+        tokenizer = Tokenizer(self.text_settings)
+        found = [self.vocabulary.ids(tokenizer.tokens(text)[: self.text_settings.max_tokens]) for text in texts]
+        for text, ids in zip(texts, found, strict=True):
+            if not len(ids):
+                raise InputError(f"There is no token in the text {text[:40]!r}.")
+        return found
 
     def heatmaps(self, n: int = 5, *, ids: Sequence[str] | None = None, wrong: bool = False, seed: int = 0) -> Heatmaps:
         """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
@@ -195,6 +230,7 @@ class Run:
                     probabilities=row["probability"],
                     label=row["label"],
                     rationale=weights.get("rationale"),
+                    second=row.get("second"),
                     shown=self._shown,
                 )
                 for row, weights in zip(predictions.take(chosen).to_pylist(), attention, strict=True)
@@ -238,6 +274,18 @@ def _heat(row: dict[str, Any]) -> list[float]:
         return list(row["weight"])
     found: list[float] = shares(*map(np.array, (row["weight"], row["sentence"], row["sentence_weight"]))).tolist()
     return found
+
+
+def _readable(texts: Sequence[str] | str) -> list[str]:
+    """A command line can bring bytes that are no characters."""
+    return [text.encode("utf-8", "replace").decode() for text in ([texts] if isinstance(texts, str) else texts)]
+
+
+def answer_tokens(corpus: Mapping[str, Any], vocabulary: Vocabulary) -> torch.Tensor | None:
+    """The tokens that the classes are, where only those that a text has can answer its question."""
+    if corpus.get("answers") != "entities":
+        return None
+    return torch.from_numpy(vocabulary.ids(corpus["classes"]).astype(np.int64))
 
 
 def _is_folder(path: Path) -> bool:

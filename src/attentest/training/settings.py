@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from attentest.corpora.corpus import Corpus
 from attentest.errors import expect_type, unknown_name
-from attentest.models.classifier import ModelSettings
+from attentest.models.settings import ModelSettings
 from attentest.text.settings import TextSettings
 from attentest.training.fit import TrainingSettings
 
@@ -24,7 +24,7 @@ class Settings(NamedTuple):
 def sort_settings(corpus: Corpus, given: dict[str, Any]) -> Settings:
     """Each setting to the group that has it; the corpus's recipe stands where nothing was given."""
     chosen: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
-    chosen["text"].update(corpus.recipe)
+    chosen["text"].update({name: value for name, value in corpus.recipe.items() if name != "answers"})
     for name, value in given.items():
         group, checked = check_setting(name, value)
         chosen[group][name] = checked

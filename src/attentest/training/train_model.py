@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,11 +15,14 @@ from attentest import __version__
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.interventions import random_for_all
-from attentest.models.classifier import Classifier, ModelSettings
-from attentest.models.structures import HIERARCHICAL, make_model
+from attentest.models import ModelSettings, make_model
+from attentest.models.build import check_pair, check_single
+from attentest.models.reader import Reader
+from attentest.models.settings import HIERARCHICAL
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus, unknown_share
 from attentest.text.sentences import with_sentences
 from attentest.text.vectors import initial_vectors
+from attentest.text.vocabulary import Vocabulary
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.claim import clear_for, exclusive
 from attentest.training.fit import TrainingSettings, fit
@@ -29,7 +32,7 @@ from attentest.training.objectives import Adversary
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import Predictions, predict
 from attentest.training.results import write_results
-from attentest.training.run import FORMAT, Run, choose_device
+from attentest.training.run import FORMAT, Run, answer_tokens, choose_device
 from attentest.training.settings import Settings, plain, sort_settings
 
 
@@ -105,7 +108,7 @@ def _train_into(
         data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
     elif settings.model.projection == "random":
         data = data.with_preset(random_for_all(data.sequences, training.seed))
-    model = _build(settings.model, vectors, len(corpus.classes), training)
+    model = _build(settings.model, vectors, identity["corpus"], data.vocabulary, training)
     if others.start is not None:
         _start_from(model, others.start, data, training.take)
     model = model.to(device)
@@ -143,8 +146,11 @@ def _train_into(
 
 
 def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
-    if corpus.kind != "single":
-        raise InputError(f"{corpus.name} is a {corpus.kind} corpus; the models here read one text with a label each.")
+    if corpus.kind == "generation":
+        raise InputError(
+            f"{corpus.name} is a {corpus.kind} corpus; the models here read one or two texts with a label."
+        )
+    (check_single if corpus.kind == "single" else check_pair)(settings.model)
     if (settings.model.projection == "preset") != (others.preset is not None):
         raise InputError("The projection 'preset' and a run to take its weights from go together; give both.")
     if (settings.training.objective == "adversary") != (others.base is not None):
@@ -168,6 +174,8 @@ def _identity(corpus: Corpus, settings: Settings, others: Others) -> dict[str, A
         "format": FORMAT,
         "corpus": {
             "name": corpus.name,
+            "kind": corpus.kind,
+            "answers": corpus.answers,
             "fingerprint": corpus.fingerprint(),
             "classes": list(corpus.classes),
             "rows": corpus.counts(),
@@ -194,10 +202,22 @@ def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
         yield f"{found:,} of {len(data.vocabulary):,} tokens have a vector in {data.settings.vectors}."
 
 
-def _build(settings: ModelSettings, vectors: np.ndarray, classes: int, training: TrainingSettings) -> Classifier:
+def _build(
+    settings: ModelSettings,
+    vectors: np.ndarray,
+    corpus: Mapping[str, Any],
+    vocabulary: Vocabulary,
+    training: TrainingSettings,
+) -> Reader:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(training.seed)
-        model: Classifier = make_model(settings, torch.from_numpy(vectors), classes)
+        model = make_model(
+            settings,
+            torch.from_numpy(vectors),
+            len(corpus["classes"]),
+            kind=corpus["kind"],
+            answers=answer_tokens(corpus, vocabulary),
+        )
     model.embedding.weight.requires_grad_(training.train_vectors)
     for part in training.freeze:
         for parameter in getattr(model, part).parameters():
@@ -205,7 +225,7 @@ def _build(settings: ModelSettings, vectors: np.ndarray, classes: int, training:
     return model
 
 
-def _start_from(model: Classifier, start: Run, data: TokenizedCorpus, parts: tuple[str, ...]) -> None:
+def _start_from(model: Reader, start: Run, data: TokenizedCorpus, parts: tuple[str, ...]) -> None:
     """The parameters of another run, of these parts or of all."""
     if start.vocabulary.tokens != data.vocabulary.tokens:
         raise InputError(f"{start.path} has another vocabulary; start from a run on the same corpus and text settings.")

@@ -26,6 +26,7 @@ TRIALS = {
     "importance-sets": "attentest.trials.importance_sets:ImportanceSets",
     "dispersion": "attentest.trials.dispersion:Dispersion",
     "information": "attentest.trials.information:Information",
+    "rationale": "attentest.trials.rationale:Rationale",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from attentest.trials.adversary_vertices import best_vertices
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, by_group, column
 from attentest.trials.charts import histogram
 from attentest.trials.reading import Reading
+from attentest.trials.subject import Subject
 
 METHODS = ("auto", "exact", "search")
 
@@ -26,14 +27,15 @@ class InstanceAdversary(SimpleTrial):
     """k adversaries a text with TVD(ŷ, ŷ') ≤ epsilon; the reported one has the largest JSD to the model's weights.
 
     `exact` (two classes, affine decoder) finds the global optimum; `search` is JW's gradient search, for all models.
-    JW's code searches with 0.01 and accepts what it finds up to 0.05: `accepted` sets the latter, 0 means epsilon.
+    An epsilon of 0 is JW's: 0.01, or 0.05 for answers to questions. Their code searches with 0.01 and accepts what it
+    finds up to 0.05: `accepted` sets the latter, 0 means epsilon.
     """
 
     name: ClassVar[str] = "adversary"
     question: ClassVar[str] = "Do other attention weights, far from the model's, give the same prediction?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.2; Wiegreffe & Pinter 2019 Fig. 3, 5"
 
-    epsilon: float = 0.01
+    epsilon: float = 0.0
     accepted: float = 0.0
     k: int = 5
     method: str = "auto"
@@ -43,12 +45,16 @@ class InstanceAdversary(SimpleTrial):
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise unknown_name("method", self.method, METHODS)
-        if not 0 < self.epsilon < 1:
-            raise InputError(f"epsilon is {self.epsilon}; it must lie between 0 and 1.")
+        if not 0 <= self.epsilon < 1:
+            raise InputError(f"epsilon is {self.epsilon}; it must be 0, or lie between 0 and 1.")
         if self.accepted and not self.epsilon <= self.accepted < 1:
             raise InputError(f"accepted is {self.accepted}; it must be 0, or lie between epsilon and 1.")
         if self.k < 1 or self.steps < 1:
             raise InputError(f"k is {self.k} and steps {self.steps}; both must be at least 1.")
+
+    def examiner(self, subject: Subject) -> InstanceAdversary:
+        asked = subject.data.corpus.answers is not None
+        return self if self.epsilon else replace(self, epsilon=min(0.05 if asked else 0.01, self.accepted or 1))
 
     @property
     def bound(self) -> float:

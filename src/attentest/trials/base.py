@@ -46,6 +46,10 @@ class Trial(ABC):
     source: ClassVar[str]  # paper and section
     needs: ClassVar[str] = "attention weights"
 
+    def fits(self, subject: Subject) -> bool:
+        """Whether there is what it needs: `all` leaves out those that do not fit."""
+        return True
+
     @abstractmethod
     def examiner(self, subject: Subject) -> Examiner: ...
 

@@ -62,7 +62,8 @@ def _conclude(
             "attentest": __version__,
             "trial": trial.name,
             "site": subject.chosen_site,
-            "settings": asdict(trial),  # type: ignore[call-overload]
+            # an examiner may have settled what the trial left open
+            "settings": asdict(examiner if isinstance(examiner, Trial) else trial),  # type: ignore[call-overload]
             **subject.signature,
         },
         chart=conclusion.chart,

@@ -83,6 +83,14 @@ class Reading:
         return found.detach()
 
     @cached_property
+    def values(self) -> Float[Tensor, "batch tokens size"] | None:
+        """What the weights act on, where the model tells: decode(α) = finish(α @ values)."""
+        if not hasattr(self.model, "values"):
+            return None
+        found: Tensor = self.model.values(self.encoded)
+        return found.detach()
+
+    @cached_property
     def bias(self) -> Float[Tensor, "classes"] | None:
         return self.model.bias().detach() if hasattr(self.model, "bias") else None
 
@@ -110,6 +118,10 @@ class Reading:
             return weights @ self.token_logits[chosen, : weights.shape[-1]] + self.bias
         if isinstance(self.encoded, EncodedDocument):
             return self.model.decode_variants(self.encoded, weights, places)  # type: ignore[attr-defined]
+        if self.values is not None:
+            weighted = weights @ self.values[chosen, : weights.shape[-1]]
+            found: Tensor = self.model.finish(weighted, self.encoded.take(chosen))  # type: ignore[attr-defined]
+            return found
         return self._decode_each(weights, chosen)
 
     def moved(
@@ -140,10 +152,7 @@ class Reading:
 
     def _decode_each(self, weights: Tensor, chosen: Tensor | slice) -> Tensor:
         """The general path: one call of the model's decoder a variant."""
-        preset = self.encoded.preset
-        encoded = Encoded(
-            self.encoded.hidden[chosen], self.encoded.mask[chosen], None if preset is None else preset[chosen]
-        )
+        encoded = self.encoded.take(chosen)
         weights = torch.nn.functional.pad(weights, (0, self.mask.shape[1] - weights.shape[-1]))
         return torch.stack([self.model.decode(encoded, {self.site: w}) for w in weights.unbind(1)], 1)
 

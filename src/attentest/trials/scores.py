@@ -44,7 +44,9 @@ class Score:
     summary: str
     find: Callable[[Reading, ScoreSettings], Scores]
     needs_embedding: bool = False  # the model must have `embed` and `encode_embedded`
-    of_whole_texts: bool = False  # it knows nothing of sentences, so it cannot score words of a hierarchical model
+    of_whole_texts: bool = (
+        False  # it may take a sentence's every word, so it cannot score those of a hierarchical model
+    )
 
 
 def score(reading: Reading, name: str, settings: ScoreSettings) -> Scores:
@@ -138,7 +140,6 @@ SCORES = {
     "integrated-gradients": Score(
         "magnitude of integrated gradients",
         lambda r, s: integrated_gradients(_embedding(r), r.batch).magnitude,
-        True,
         True,
     ),
     "lime": Score(

@@ -9,13 +9,13 @@ from attentest.errors import InputError
 
 
 def need(folder: Path, corpus: str, names: Sequence[str]) -> None:
-    """Complain unless `folder` is a folder that holds every one of `names`."""
+    """Complain unless `folder` is a folder that holds every one of `names`; a * in a name stands for anything."""
     expected = f"expected a folder with {', '.join(names)}"
     if not folder.exists():
         raise InputError(f"{corpus}: {folder} does not exist; {expected}.")
     if not folder.is_dir():
         raise InputError(f"{corpus}: {folder} is not a folder; {expected}.")
-    missing = [name for name in names if not (folder / name).exists()]
+    missing = [name for name in names if not any(folder.glob(name))]
     if missing:
         raise InputError(f"{corpus}: {folder} has no {missing[0]}; {expected}.")
 

@@ -24,6 +24,7 @@ class Heatmap:
     probabilities: Sequence[float]
     label: str | None = None
     rationale: Sequence[int] | None = None
+    second: str | None = None  # the other text of a pair, which has no weights
     shown: str = "weight"  # what the weights are
 
     @property
@@ -45,6 +46,7 @@ class Heatmap:
         return {
             "id": self.id,
             "text": self.text,
+            **({} if self.second is None else {"second": self.second}),
             "label": self.label,
             "predicted": self.predicted,
             "probabilities": dict(zip(self.classes, self.probabilities, strict=True)),

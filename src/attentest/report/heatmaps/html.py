@@ -14,6 +14,7 @@ _STYLE = """
 .attentest p{margin:.3em 0;white-space:pre-wrap;overflow-wrap:anywhere}
 .attentest .about{font-size:.85em;opacity:.85}
 .attentest mark{color:inherit;border-radius:3px;padding:.1em 0;background:rgba(230,97,1,var(--w))}
+.attentest .second{border-left:3px solid #8886;padding-left:.6em;font-style:italic}
 .attentest mark.r{text-decoration:underline 2px}
 .attentest .wrong{font-weight:bold}
 @media (prefers-color-scheme:dark){.attentest{color:#eee}.attentest mark{background:rgba(230,97,1,calc(.7*var(--w)))}}
@@ -45,8 +46,9 @@ def _article(heatmap: Heatmap) -> str:
         wrong = "" if heatmap.label == heatmap.predicted else ' class="wrong"'
         about.append(f"<span{wrong}>label {_safe(heatmap.label)}</span>")
     heaviest = ", ".join(f"{_safe(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
+    second = "" if heatmap.second is None else f'<p dir="auto" class="second">{_safe(heatmap.second)}</p>'
     return (
-        f'<article><p class="about">{" · ".join(about)}</p><p dir="auto">{_marked(heatmap)}</p>'
+        f'<article><p class="about">{" · ".join(about)}</p><p dir="auto">{_marked(heatmap)}</p>{second}'
         f'<p class="about">{_safe(heatmap.legend)}: {heaviest}</p></article>'
     )
 

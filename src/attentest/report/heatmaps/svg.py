@@ -32,6 +32,8 @@ def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
     about = f"{heatmap.predicted} {heatmap.confidence:.2f}"
     if heatmap.label is not None:
         about += f" · label {heatmap.label}"
+    if heatmap.second is not None:
+        about += f" · » {_fitting(heatmap.second)}"
     if heatmap.shown != "weight":
         about += f" · {heatmap.shown}"
     parts = [f'<text x="{MARGIN}" y="{y}" fill="#555555" font-size="13">{_safe(about)}</text>']

@@ -26,7 +26,8 @@ def _one(heatmap: Heatmap) -> list[RenderableType]:
         right = heatmap.label == heatmap.predicted
         head.append(f"  label {visible(heatmap.label)}", "green" if right else "red")
     heaviest = ", ".join(f"{visible(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
-    return [head, _coloured(heatmap), Text(f"{heatmap.legend}: {heaviest}", "dim"), Text()]
+    second = [] if heatmap.second is None else [Text(f"» {_flat(heatmap.second)}", "italic")]
+    return [head, _coloured(heatmap), *second, Text(f"{heatmap.legend}: {heaviest}", "dim"), Text()]
 
 
 def _coloured(heatmap: Heatmap) -> Text:

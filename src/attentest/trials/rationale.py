@@ -1,0 +1,102 @@
+"""Does the weight lie on the reason, where the corpus knows it?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from attentest.errors import InputError
+from attentest.measures.intervals import bootstrap
+from attentest.text.prepare import TokenizedCorpus
+from attentest.text.sequences import Sequences
+from attentest.text.tokenizer import Tokenizer, mark_tokens
+from attentest.trials.base import Columns, Conclusion, Trial, column
+from attentest.trials.charts import boxes
+from attentest.trials.reading import Reading
+from attentest.trials.subject import Subject
+
+
+@dataclass(frozen=True)
+class Rationale(Trial):
+    """The share of texts whose heaviest token belongs to the known reason (a question's supporting facts, what people
+    marked), against the share of tokens that do; texts without a reason are left out."""
+
+    name: ClassVar[str] = "rationale"
+    question: ClassVar[str] = "Does the weight lie on the reason that the corpus knows?"
+    source: ClassVar[str] = "Vashishth et al. 2019 §4.4 for the question; the reasons are the corpus's"
+    needs: ClassVar[str] = "attention weights, and a corpus with rationales"
+
+    def fits(self, subject: Subject) -> bool:
+        return subject.data.rationale is not None or subject.data.corpus.has_rationale
+
+    def examiner(self, subject: Subject) -> _Marked:
+        if not self.fits(subject):
+            raise InputError(f"{subject.data.corpus.name} has no rationales, which the trial rationale needs.")
+        marks = _marks(subject.data)
+        if subject.items == "sentences":
+            return _Marked(*_of_sentences(subject.data, marks))
+        return _Marked(subject.data.sequences, marks)
+
+
+@dataclass(frozen=True)
+class _Marked:
+    sequences: Sequences
+    marks: np.ndarray
+
+    def examine(self, reading: Reading) -> Columns:
+        marks = self.sequences.padded(reading.rows, self.marks)[0].astype(float)
+        weights = reading.attention.cpu().numpy()
+        heaviest = np.take_along_axis(marks, weights.argmax(1)[:, None], 1)[:, 0]
+        share = marks.sum(1) / reading.lengths.cpu().numpy()
+        known = np.where(share > 0, 1.0, np.nan)
+        return {
+            "heaviest_in_rationale": heaviest * known,
+            "weight_on_rationale": (weights * marks).sum(1) * known,
+            "rationale_share": share * known,
+        }
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        summary = {
+            "heaviest token in the rationale": bootstrap(column(table, "heaviest_in_rationale")),
+            "weight on the rationale": bootstrap(column(table, "weight_on_rationale")),
+            "tokens in the rationale": bootstrap(column(table, "rationale_share")),
+        }
+        rows = [
+            {"what": label, "share": round(float(value), 5)}
+            for label, name in (("weight", "weight_on_rationale"), ("tokens", "rationale_share"))
+            for value in column(table, name)[~np.isnan(column(table, name))]
+        ]
+        answer = (
+            f"The heaviest token lies in the rationale for {summary['heaviest token in the rationale']} of the texts; "
+            f"by chance it would for {summary['tokens in the rationale'].value:.3f}."
+        )
+        without = int(np.isnan(column(table, "rationale_share")).sum())
+        notes = [f"{without:,} texts without a rationale were left out."] if without else []
+        chart = boxes(rows, "what", "share", "share that lies in the rationale", ("weight", "tokens"))
+        return Conclusion(answer, summary, chart, notes)
+
+
+def _of_sentences(data: TokenizedCorpus, marks: np.ndarray) -> tuple[Sequences, np.ndarray]:
+    """A 1 for each sentence that has some of the rationale, and the sentences' layout."""
+    assert data.sentences is not None
+    begins = np.diff(data.sentences, prepend=-1) != 0
+    begins[data.sequences.offsets[:-1]] = True
+    offsets = np.concatenate(([0], np.cumsum(begins)))[data.sequences.offsets]
+    found = np.maximum.reduceat(marks, np.flatnonzero(begins))
+    return Sequences(found, offsets), found
+
+
+def _marks(data: TokenizedCorpus) -> np.ndarray:
+    """1 for each token of a rationale, in the layout of the sequences."""
+    if data.rationale is not None:
+        return data.rationale
+    tokenizer = Tokenizer(data.settings)
+    table = data.corpus.table.select(["text", "rationale"]).take(data.rows).to_pylist()
+    found = []
+    for row, length in zip(table, data.sequences.lengths, strict=True):
+        spans = tokenizer.spans(row["text"])[:length]
+        found.append(mark_tokens(row["text"], row["rationale"], spans) if row["rationale"] else [0] * int(length))
+    return np.concatenate(found)

@@ -1,0 +1,170 @@
+"""Training on pairs of texts, from a file to its heat maps."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import attentest
+from attentest.text import TextSettings, tokenize_corpus
+from attentest.text.batches import make_batch
+
+SMALL = {"epochs": 2, "dimension": 8, "hidden": 4}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("pairs") / "pairs.csv"
+    rows = [
+        f"a {colour} door and a tall wall {n},is the door {asked}?,{'yes' if colour == asked else 'no'}"
+        for n in range(20)
+        for colour in ("red", "blue")
+        for asked in ("red", "blue")
+    ]
+    path.write_text("\n".join(["premise,claim,answer", *rows, "a red door,   ,yes", "a door,?,no"]))
+    return path
+
+
+def load(file: Path) -> attentest.Corpus:
+    return attentest.load(file, text="premise", second="claim", label="answer")
+
+
+@pytest.fixture(scope="module", params=["context", "context+query"])
+def asked(request: pytest.FixtureRequest, file: Path) -> attentest.Run:
+    return attentest.train(load(file), decoder=request.param, **SMALL)
+
+
+def test_both_texts_are_read_with_one_vocabulary(file: Path) -> None:
+    data = tokenize_corpus(load(file), TextSettings())
+    assert data.second is not None
+    assert {"door", "is", "?"} <= set(data.vocabulary.tokens)
+    batch = make_batch(data, np.array([0, 1]))
+    assert batch.second_ids is not None
+    assert [data.vocabulary.tokens[i] for i in batch.second_ids[0]] == ["is", "the", "door", "red", "?"]
+    only_marks = tokenize_corpus(load(file), TextSettings(tokenizer="whitespace"))
+    assert len(only_marks.rows) == len(data.rows)
+
+
+def test_a_second_text_without_tokens_is_dropped_and_said(file: Path) -> None:
+    corpus = load(file)
+    assert any("second" in note for note in corpus.notes)  # the blank one of the file
+    second = ["", *corpus.table["second"].to_pylist()[1:]]
+    place = corpus.table.column_names.index("second")
+    made = replace(corpus, table=corpus.table.set_column(place, "second", pa.array(second, pa.large_string())))
+    data = tokenize_corpus(made, TextSettings())
+    assert len(data.rows) == len(corpus) - 1
+    assert "Dropped 1 pairs without a token in the second text." in data.notes
+
+
+def test_long_second_texts_are_cut(file: Path) -> None:
+    data = tokenize_corpus(load(file), TextSettings(max_tokens=3))
+    assert data.second is not None
+    assert data.second.lengths.max() == 3
+    assert any("second texts to their first 3" in note for note in data.notes)
+
+
+def test_a_run_on_pairs_opens_and_says_the_same(asked: attentest.Run) -> None:
+    again = attentest.open_run(asked.path)
+    assert again.kind == "pair"
+    rows = asked.predictions.to_pylist()[:5]
+    found = again.attend([row["text"] for row in rows], [row["second"] for row in rows])
+    for row, heatmap in zip(rows, found, strict=True):
+        assert heatmap.probabilities == pytest.approx(row["probability"], abs=1e-6)
+        assert heatmap.second == row["second"]
+        assert heatmap.as_dict()["second"] == row["second"]
+
+
+def test_same_seed_same_run(asked: attentest.Run, file: Path) -> None:
+    decoder = asked.settings["model"]["decoder"]
+    again = attentest.train(load(file), decoder=decoder, **SMALL)
+    assert again.predictions.equals(asked.predictions)
+
+
+def test_texts_that_do_not_go_with_the_model(asked: attentest.Run, run: attentest.Run) -> None:
+    with pytest.raises(attentest.InputError, match="reads pairs: give a second text"):
+        asked.attend("a red door")
+    with pytest.raises(attentest.InputError, match="2 texts and 1 second"):
+        asked.attend(["a", "b"], ["c"])
+    with pytest.raises(attentest.InputError, match="no token in the text '  '"):
+        asked.attend("a red door", "  ")
+    with pytest.raises(attentest.InputError, match="reads single texts"):
+        run.attend("a text", "another")
+
+
+def test_second_texts_are_shown_and_escaped(file: Path, asked: attentest.Run) -> None:
+    shown = asked.attend("a <b>red</b> door", "is <script>it</script> red?")
+    assert "&lt;script&gt;it" in shown.html()
+    assert "<script>it" not in shown.html()
+    assert "&lt;script&gt;it" in shown.svg()
+    from rich.console import Console
+
+    console = Console(record=True, width=100)
+    console.print(shown)
+    assert "» is <script>it</script> red?" in console.export_text()
+
+
+def test_models_of_pairs_need_pairs(corpus: attentest.Corpus) -> None:
+    with pytest.raises(attentest.InputError, match="decoder 'context\\+query' is for pairs"):
+        attentest.train(corpus, decoder="context+query", **SMALL)
+    with pytest.raises(attentest.InputError, match="pairing 'conditional' is for pairs"):
+        attentest.train(corpus, pairing="conditional", **SMALL)
+
+
+def test_only_entities_of_the_text_are_chosen(tmp_path: Path) -> None:
+    """The layout of CNN questions, small: the answer is always one of the entities there."""
+    for split, count in (("training", 30), ("validation", 6), ("test", 6)):
+        folder = tmp_path / "questions" / split
+        folder.mkdir(parents=True)
+        for n in range(count):
+            one, two = n % 4, (n + 1 + n % 2) % 5
+            two = two if two != one else 4
+            lines = [
+                "http://x",
+                "",
+                f"@entity{one} met @entity{two} in town",
+                "",
+                "@placeholder met someone",
+                "",
+                f"@entity{one}",
+            ]
+            (folder / f"{n}.question").write_text("\n".join([*lines, "", f"@entity{one}:Ann", f"@entity{two}:Bob"]))
+    corpus = attentest.load(tmp_path, format="cnn")
+    assert corpus.answers == "entities"
+    run = attentest.train(corpus, decoder="context+query", min_frequency=1, **SMALL)
+    for row in run.predictions.to_pylist():
+        possible = {run.classes[i] for i, p in enumerate(row["probability"]) if p > 0}
+        assert possible == set(row["text"].split()) & set(run.classes)
+    assert attentest.open_run(run.path).attend("@entity0 met nobody", "@placeholder met")[
+        0
+    ].confidence == pytest.approx(1)
+
+
+def test_the_command_line(file: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "attentest.cli"]
+    columns = ["--text", "premise", "--second", "claim", "--label", "answer"]
+    sizes = ["--epochs", "1", "--dimension", "8", "--hidden", "4", "--decoder", "context+query"]
+    out = str(tmp_path / "run")
+    trained = subprocess.run(
+        [*command, "train", str(file), *columns, *sizes, "--out", out, "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(trained.stdout)["kind"] == "pair"
+    shown = subprocess.run(
+        [*command, "show", out, "--text", "a red door", "--second", "is it red?", "--json"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert json.loads(shown.stdout)[0]["second"] == "is it red?"
+    empty = subprocess.run(
+        [*command, "show", out, "--text", "a red door", "--second", ""], capture_output=True, text=True, check=False
+    )
+    assert empty.returncode == 2
+    assert "no token in the text ''" in empty.stderr
