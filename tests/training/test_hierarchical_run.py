@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import attentest
 from attentest.cli import app
-from attentest.models import Hierarchical
+from attentest.models import Hierarchical, ModelSettings
 from attentest.training.listener import Listener
 from attentest.training.optimizer import PaperOptimizer
 
@@ -106,6 +106,16 @@ def test_parts_can_be_taken_and_frozen(corpus: attentest.Corpus, han: attentest.
     theirs = han.model.state_dict()
     for name, value in run.model.state_dict().items():
         assert (value.equal(theirs[name])) == name.startswith("encoder."), name
+
+
+def test_pairs_are_flat() -> None:
+    with pytest.raises(attentest.InputError, match="for single texts; a corpus of pairs has 'flat'"):
+        attentest.train(attentest.load("babi1-generated", rows=60), structure="hierarchical")
+
+
+def test_tables_of_published_figures_call_it_han() -> None:
+    assert ModelSettings(structure="hierarchical").name == "han"
+    assert ModelSettings("cnn", structure="hierarchical").name == "han-cnn+additive"
 
 
 def test_what_needs_weights_of_a_whole_text_is_refused(corpus: attentest.Corpus, han: attentest.Run) -> None:

@@ -31,7 +31,7 @@ every_site = pytest.mark.parametrize("site", ["sentence", "word"])
 @pytest.fixture(scope="module", params=["bilstm", "cnn", "none"])
 def trained(request: pytest.FixtureRequest) -> attentest.Run:
     return attentest.train(
-        dotted_corpus(), epochs=4, lr=0.02, dimension=12, hidden=8, encoder=request.param, structure="hierarchical"
+        dotted_corpus(), epochs=10, lr=0.03, dimension=12, hidden=8, encoder=request.param, structure="hierarchical"
     )
 
 
@@ -268,6 +268,34 @@ def test_measures_that_captum_gives(trained: attentest.Run, site: str) -> None:
         "correlation", subject, measures="lime,integrated-gradients,leave-one-out-mask", samples=20
     )
     assert "τ attention – lime" in finding.summary
+
+
+def test_integrated_gradients_of_words_add_up(trained: attentest.Run) -> None:
+    pytest.importorskip("captum")
+    from attentest.importance.attribution import integrated_gradients
+
+    reading = exact_reading(trained, "word", texts=3)
+    model: Hierarchical = reading.model  # type: ignore[assignment]
+    found = integrated_gradients(model, reading.batch, steps=300).signed.sum(1)
+    with torch.no_grad():
+        zeros = model.encode_embedded(torch.zeros_like(model.embed(reading.batch.ids)), reading.batch)
+        start = model.decode(zeros, {}).softmax(-1)
+    places = reading.predicted.unsqueeze(1)
+    wanted = (reading.probabilities.gather(1, places) - start.gather(1, places)).squeeze(1)
+    assert found.tolist() == pytest.approx(wanted.tolist(), abs=5e-3)
+
+
+def test_the_reason_of_a_sentence_is_that_of_its_words(trained: attentest.Run) -> None:
+    subject = replace(subject_of(trained, texts=12), folder=None)
+    finding = attentest.trial("rationale", subject)
+    attention = {row["id"]: row for row in trained.attention.to_pylist()}
+    for row in finding.table.to_pylist():
+        told = attention[row["id"]]
+        marked = {s for s, mark in zip(told["sentence"], told["rationale"], strict=True) if mark}
+        weights = told["sentence_weight"]
+        assert row["heaviest_in_rationale"] == (int(np.argmax(weights)) in marked)
+        assert row["weight_on_rationale"] == pytest.approx(sum(weights[s] for s in marked), abs=1e-5)
+        assert row["rationale_share"] == pytest.approx(len(marked) / len(weights))
 
 
 def test_a_single_sentence_has_nothing_to_remove(trained: attentest.Run) -> None:

@@ -31,7 +31,10 @@ class Encoded:
 
 @runtime_checkable
 class AttentionModel(Protocol):
-    """encode once, attend, and decode as often as weights are changed."""
+    """encode once, attend, and decode as often as weights are changed.
+
+    A model of several sites may be given the weights of one of them and finds the others itself.
+    """
 
     sites: Sequence[str]
 

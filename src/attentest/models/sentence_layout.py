@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-_PLACES_AT_ONCE = 65_536  # words of one call of an encoder, padding counted: a long sentence must not pad them all
+_SHORT, _PARTS = 8, 2  # sentences up to so long are alike, and longer ones in so many groups to a doubling
 
 Tokens = Float[Tensor, "batch tokens size"]
 Words = Float[Tensor, "sentences words"]
@@ -64,31 +64,32 @@ class SentenceLayout:
             found = encoder(flat.index_select(0, places.flatten()).view(*places.shape, -1), real)
             states.append(found.flatten(0, 1).index_select(0, real.flatten().nonzero().squeeze(1)))
             at.append(places[real])
-        together = torch.cat(states)
-        return (
-            together.new_zeros(len(flat), together.shape[1])
-            .index_copy(0, torch.cat(at), together)
-            .view(*self.mask.shape, -1)
-        )
+        return self._in_batch(torch.cat(states), torch.cat(at))
 
     def project(
         self, projection: Callable[[Words | None, Bool[Tensor, "sentences words"]], Words], scores: Tensor | None
     ) -> Float[Tensor, "batch tokens"]:
         """Weights over the words of each sentence, in the layout of the batch."""
-        places, real = self._places(torch.arange(len(self.lengths), device=self.lengths.device))
-        weights = projection(None if scores is None else scores.flatten()[places], real)
-        found = weights.new_zeros(self.mask.numel()).index_copy(0, places[real], weights[real])
-        return found.view(self.mask.shape)
+        weights, at = [], []
+        for some in self._alike():
+            places, real = self._places(some)
+            weights.append(projection(None if scores is None else scores.flatten()[places], real)[real])
+            at.append(places[real])
+        return self._in_batch(torch.cat(weights), torch.cat(at))
 
     def sums(
         self, weights: Float[Tensor, "batch tokens variants"], states: Tokens
     ) -> Float[Tensor, "sentences variants size"]:
         """Σ weight · state over the words of each sentence, for several variants of the weights."""
         words = self.mask.flatten().nonzero().squeeze(1)
-        weighed = weights.flatten(0, 1).index_select(0, words).unsqueeze(2) * states.flatten(0, 1).index_select(
-            0, words
-        ).unsqueeze(1)
+        given, states = (values.flatten(0, 1).index_select(0, words) for values in (weights, states))
+        weighed = given.unsqueeze(2) * states.unsqueeze(1)
         return weighed.new_zeros(len(self.lengths), *weighed.shape[1:]).index_add(0, self.sentence, weighed)
+
+    def _in_batch(self, values: Tensor, places: Int[Tensor, "words"]) -> Tensor:
+        """(words, …) as (batch, tokens, …), with zeros on padding."""
+        flat = values.new_zeros(self.mask.numel(), *values.shape[1:])
+        return flat.index_copy(0, places, values).view(*self.mask.shape, *values.shape[1:])
 
     def _places(
         self, some: Int[Tensor, "sentences"]
@@ -100,13 +101,7 @@ class SentenceLayout:
         return (start.unsqueeze(1) + step).where(real, start.unsqueeze(1)), real
 
     def _alike(self) -> Iterator[Int[Tensor, "some"]]:
-        """All sentences, in the order of the texts if they fit; else those of about the same length together."""
-        if len(self.lengths) * int(self.lengths.max()) <= _PLACES_AT_ONCE:
-            yield torch.arange(len(self.lengths), device=self.lengths.device)
-            return
-        lengths, order = self.lengths.sort(stable=True)
-        while len(order):
-            fitting = torch.arange(1, len(order) + 1, device=order.device) * lengths <= _PLACES_AT_ONCE
-            size = max(1, int(fitting.sum()))
-            yield order[:size]
-            lengths, order = lengths[size:], order[size:]
+        """All sentences, those of about the same length together: the longest would pad the others many times over."""
+        octave = (self.lengths.clamp(min=_SHORT).to(torch.float64).log2() * _PARTS).ceil()
+        for one in octave.unique():
+            yield (octave == one).nonzero().squeeze(1)
