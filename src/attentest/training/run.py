@@ -180,7 +180,7 @@ class Run:
         pairs = [None] * len(ids) if others is None else [[other] for other in self._ids(others)]
         tokenizer = Tokenizer(self.text_settings)
         numbers = [sentences_of(text, tokenizer)[: len(i)] for text, i in zip(texts, ids, strict=True)]
-        inside = [[number] if self.is_hierarchical else None for number in numbers]
+        inside = [[number] for number in numbers] if self.is_hierarchical else [None] * len(ids)
         found = predict_batches(self.model, map(batch_of_sequences, [[i] for i in ids], pairs, inside))
         heat = found.weights
         if found.sentence_weights is not None:
