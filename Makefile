@@ -35,6 +35,7 @@ bench: .venv/ready
 reproduce: .venv/ready
 	$(BIN)/python -m benchmarks.reproduction
 	$(BIN)/python -m benchmarks.directions
+	$(BIN)/python -m benchmarks.needed
 
 clean:
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -33,6 +33,10 @@ BENCHMARKS = {
             "removals": "benchmarks.weights:removals",
         }.items()
     },
+    **{
+        f"permutation-pairs-{decoder}": ("benchmarks.pairs:permutation", decoder)
+        for decoder in ("context", "context+query")
+    },
     "two-workers": ("benchmarks.engine:two_workers",),
     "memory": ("benchmarks.memory:million_rows",),
     "all-trials": ("benchmarks.all_trials:imdb_like",),

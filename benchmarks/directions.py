@@ -28,7 +28,7 @@ def main() -> int:
     studies = [replace(small(paper), corpora=("sst_jw",)) for paper in PAPERS]
     studies += [on_imdb(paper) for paper in PAPERS]
     try:
-        summaries = [_run(study) for study in studies]
+        summaries = [run(study) for study in studies]
     except attentest.InputError as error:
         print(error, file=sys.stderr)
         return 2
@@ -72,7 +72,7 @@ def on_imdb(paper: str) -> Study:
     return replace(study, **fewer.get(paper, {}))
 
 
-def _run(study: Study) -> dict[str, Any]:
+def run(study: Study) -> dict[str, Any]:
     out = STUDIES / study.name
     with TerminalWatcher() as watcher:
         watcher.note(study.name)

@@ -111,11 +111,16 @@ def twin_permutations(batches: list[Reading]) -> list[Tensor]:
         plain = decode(reading, reading.weights)
         changes = []
         for _ in range(PERMUTATIONS):
-            shuffled = reading.weights.clone()
-            for text, length in enumerate(reading.lengths.tolist()):
-                shuffled[text, :length] = shuffled[text, torch.randperm(length)]
-            changes.append((decode(reading, shuffled) - plain).abs())
+            changes.append((decode(reading, shuffled(reading)) - plain).abs())
         found.append(torch.stack(changes).median(0).values)
+    return found
+
+
+def shuffled(reading: Reading) -> Tensor:
+    """Each text's weights in another order, a text at a time."""
+    found = reading.weights.clone()
+    for text, length in enumerate(reading.lengths.tolist()):
+        found[text, :length] = found[text, torch.randperm(length)]
     return found
 
 

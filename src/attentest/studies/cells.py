@@ -139,6 +139,8 @@ def cells_of_finding(finding: Mapping[str, Any], projection: str, classes: list[
     elif name == "dispersion":
         for label, estimate in summary.items():
             yield cell(projection, label, estimate)
+    elif name == "rationale":
+        yield cell("attention", "heaviest in rationale %", summary["heaviest token in the rationale"], 100)
     elif name == "information":
         yield cell("base", "weighted tau", summary["weighted τ"])
 

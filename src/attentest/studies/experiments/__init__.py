@@ -33,7 +33,7 @@ def experiment_class(name: str) -> type[Experiment]:
 
 def make_experiment(name: str, settings: Mapping[str, Any]) -> Experiment:
     kind = experiment_class(name)
-    known = {f.name: f.default for f in fields(kind)}  # type: ignore[arg-type]
+    known: dict[str, Any] = {f.name: f.default for f in fields(kind)}  # type: ignore[arg-type]
     given = {}
     for setting, value in settings.items():
         if setting not in known:
@@ -42,6 +42,6 @@ def make_experiment(name: str, settings: Mapping[str, Any]) -> Experiment:
             value = tuple(value)
         expect_type(f"The setting {setting} of the experiment {name}", value, type(known[setting]))
         for part in value if isinstance(value, tuple) else ():
-            expect_type(f"An entry of {setting} of the experiment {name}", part, float)
+            expect_type(f"An entry of {setting} of the experiment {name}", part, type(known[setting][0]))
         given[setting] = value
     return kind(**given)

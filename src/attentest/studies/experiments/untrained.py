@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from attentest.errors import InputError, unknown_name
 from attentest.studies.cells import accuracy_gain, cell, cells_of_run, scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
@@ -25,14 +26,23 @@ class Untrained(Experiment):
     question: ClassVar[str] = "Does a model need learned attention when it may be trained without it?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2, Table 2; Vashishth et al. 2019 §4.1, Table 1"
 
+    weights: tuple[str, ...] = WEIGHTS
+
+    def __post_init__(self) -> None:
+        for name in self.weights:
+            if name not in WEIGHTS:
+                raise unknown_name("kind of weights", name, WEIGHTS)
+        if not self.weights:
+            raise InputError(f"weights is empty; name at least one of {', '.join(WEIGHTS)}.")
+
     def trainings(self) -> list[Training]:
-        return [Training(name, {"projection": name}) for name in WEIGHTS]
+        return [Training(name, {"projection": name}) for name in self.weights]
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
-        found = {label: scores(runs[label]) for label in (BASE, *WEIGHTS)}
+        found = {label: scores(runs[label]) for label in (BASE, *self.weights)}
         cells = list(cells_of_run(runs[BASE], BASE))
         summary = {}
-        for label in WEIGHTS:
+        for label in self.weights:
             variant = f"{label}, trained and inferred"
             cells += cells_of_run(runs[label], variant)
             change = accuracy_gain(runs[BASE], runs[label])
@@ -46,8 +56,8 @@ class Untrained(Experiment):
             for name, estimate in measures.items()
         ]
         answer = (
-            f"Trained with uniform weights the model reaches an F1 of {found['uniform']['f1']}, with its own attention "
-            f"{found[BASE]['f1']}."
+            f"Trained with {self.weights[0]} weights the model reaches an F1 of {found[self.weights[0]]['f1']}, with "
+            f"its own attention {found[BASE]['f1']}."
         )
         chart = points([r for r in rows if r["measure"] == "f1"], "weights", "F1 on the test texts")
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)

@@ -1,0 +1,91 @@
+"""`python -m benchmarks.needed`: what attention is worth on single texts and pairs (VA Tables 1 and 2), for the docs.
+
+Needs the benchmarks in ATTENTEST_DATA. What is in the store (ATTENTEST_STORE or a cache) is not done again.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from dataclasses import replace
+from typing import Any
+
+import attentest
+from attentest.studies import Study, find_study
+from attentest.studies.expand import with_budget
+from attentest.studies.published import of_corpus
+from benchmarks.directions import STUDIES, run
+from benchmarks.reproduction import PAGE, replaced
+
+DECODERS = ({"decoder": "context"}, {"decoder": "context+query"})
+UNIFORM = {"uniform": {"weights": ("uniform",)}}
+CHANGES: dict[str, dict[str, Any]] = {  # what is other than in the paper's study at small budget, by corpus
+    "sst_jw": {"rows": None},
+    "babi1": {"rows": None, "models": DECODERS},
+    "babi2": {"rows": None, "models": DECODERS, "experiments": UNIFORM},
+    "babi3": {"rows": None, "models": DECODERS[:1], "experiments": {}},
+    "snli": {"rows": None, "models": (*DECODERS, {"pairing": "conditional"}), "experiments": UNIFORM},
+}
+COLUMNS = {
+    "uniform, trained": "uniform, trained and inferred",
+    "uniform": "uniform, inferred",
+    "random": "random, inferred",
+    "permuted": "permuted, inferred",
+}
+
+
+def main() -> int:
+    lines = [
+        "| corpus | model | accuracy | VA | " + " | ".join(f"{name} | VA" for name in COLUMNS) + " | on the fact |",
+        "|---|---|---|---|" + "---|---|" * len(COLUMNS) + "---|",
+    ]
+    try:
+        for study in map(of, CHANGES):
+            run(study)
+            lines += _lines(study)
+    except attentest.InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    PAGE.write_text(replaced(PAGE.read_text(encoding="utf-8"), "needed", "\n".join(lines)), encoding="utf-8")
+    print(PAGE)
+    return 0
+
+
+def of(corpus: str) -> Study:
+    study = with_budget(find_study("vashishth2019"), "small")
+    study = replace(study, name=f"vashishth2019-{corpus}", corpora=(corpus,), texts=None, trials={"uniform": {}})
+    if corpus.startswith("babi"):
+        study = replace(study, trials={"uniform": {}, "rationale": {}})
+    return replace(study, **CHANGES[corpus])
+
+
+def _lines(study: Study) -> list[str]:
+    with (STUDIES / study.name / "ours.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    theirs = of_corpus("vashishth2019", study.corpora[0])
+    found = []
+    for model in dict.fromkeys(row["model"] for row in rows):
+        ours = {(row["variant"], row["measure"]): row for row in rows if row["model"] == model}
+        cells = [_cell(ours.get(("base", "accuracy %"))), _theirs(theirs.get((model, "base", "accuracy %")))]
+        for variant in COLUMNS.values():
+            cells.append(_cell(ours.get((variant, "delta accuracy %")), signed=True))
+            cells.append(_theirs(theirs.get((model, variant, "delta accuracy %"))))
+        cells.append(_cell(ours.get(("attention", "heaviest in rationale %"))))
+        found.append(f"| {study.corpora[0]} | {model} | {' | '.join(cells)} |")
+    return found
+
+
+def _cell(row: dict[str, str] | None, signed: bool = False) -> str:
+    if row is None:
+        return ""
+    sign = "+" if signed else ""
+    value, low, high = (f"{float(row[key]):{sign}.1f}" for key in ("value", "low", "high"))
+    return f"{value} [{low}, {high}]"
+
+
+def _theirs(cell: Any) -> str:
+    return "" if cell is None else f"{cell.value:g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
