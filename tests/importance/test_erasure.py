@@ -135,7 +135,7 @@ def test_both_ways_agree(lengths: list[int], seed: int, scale: float, rows: int,
 
 def test_an_alignment_of_ones_own_is_called_as_it_is() -> None:
     class Squared(torch.nn.Module):
-        def forward(self, hidden: Tensor) -> Tensor:
+        def forward(self, hidden: Tensor, query: Tensor | None = None) -> Tensor:
             return (hidden[..., 1:] * hidden[..., :-1]).sum(-1)
 
     model, batch = made_model(scale=2.0), made_batch(RAGGED)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -214,8 +215,10 @@ def test_bad_settings_get_a_sentence(corpus: attentest.Corpus, tmp_path: Path, s
 
 
 def test_corpora_that_cannot_be_trained_on() -> None:
-    with pytest.raises(attentest.InputError, match="pair corpus"):
-        attentest.train(attentest.load("babi1-generated", rows=200))
+    pairs = attentest.load("babi1-generated", rows=200)
+    translated = replace(pairs, kind="generation", classes=())
+    with pytest.raises(attentest.InputError, match="generation corpus"):
+        attentest.train(translated)
 
 
 def test_overwriting_loses_nothing_until_the_new_run_can_begin(corpus: attentest.Corpus, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import fields, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -79,7 +80,9 @@ def test_many_classes_take_the_general_ways() -> None:
         attentest.trial("adversary", run, method="exact")
 
 
-@pytest.mark.parametrize("name", [n for n in TRIALS if n not in ("correlation", "dispersion", "information")])
+@pytest.mark.parametrize(
+    "name", [n for n in TRIALS if n not in ("correlation", "dispersion", "information", "rationale")]
+)
 @pytest.mark.parametrize(
     ("margins", "weights"),
     [
@@ -90,7 +93,8 @@ def test_many_classes_take_the_general_ways() -> None:
     ],
 )
 def test_texts_that_are_hard_to_judge(name: str, margins: list, weights: list) -> None:
-    columns = make_trial(name).examiner(None).examine(reading_of(HandModel(margins, weights)))  # type: ignore[arg-type]
+    subject = SimpleNamespace(data=SimpleNamespace(corpus=attentest.load("planted", rows=10)))
+    columns = make_trial(name).examiner(subject).examine(reading_of(HandModel(margins, weights)))  # type: ignore[arg-type]
     for key, values in columns.items():
         numbers = np.asarray(values)
         if numbers.dtype.kind == "f":
@@ -100,7 +104,7 @@ def test_texts_that_are_hard_to_judge(name: str, margins: list, weights: list) -
 
 
 def test_one_token_has_no_adversary_but_itself() -> None:
-    columns = InstanceAdversary(k=3).examine(reading_of(HandModel([[1.0]], [[1.0]])))
+    columns = InstanceAdversary(0.01, k=3).examine(reading_of(HandModel([[1.0]], [[1.0]])))
     assert columns["max_jsd"][0] == pytest.approx(0, abs=1e-6)
     assert columns["candidates"][0] == 1
 
@@ -131,7 +135,7 @@ def test_too_few_texts_for_the_clusters_is_said(run: attentest.Run) -> None:
         ("permutation", {"permutation": 3}, "did you mean 'permutations'"),
         ("permutation", {"permutations": 0}, "at least 1"),
         ("permutation", {"permutations": "many"}, "expected int"),
-        ("adversary", {"epsilon": 0.0}, "between 0 and 1"),
+        ("adversary", {"epsilon": -0.1}, "between 0 and 1"),
         ("adversary", {"method": "exakt"}, "did you mean 'exact'"),
         ("information", {"clusters": 1}, "at least 2"),
     ],

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from attentest.errors import InputError
 from attentest.measures.intervals import bootstrap
 from attentest.studies.cells import Cell, accuracy_gain, cell, cells_of_run, scores
 from attentest.studies.experiments.adversary import adversary_settings
@@ -19,10 +20,12 @@ from attentest.trials.charts import points
 
 @dataclass(frozen=True)
 class Frozen(Experiment):
-    """Adversaries of one λ with WP's loss: `frozen` has the base's encoder and decoder and learns its attention anew,
-    `unfrozen` is a new model.
+    """Adversaries with WP's loss: `frozen` has the base's encoder and decoder and learns its attention anew, `unfrozen`
+    is a new model with λ = `strength`.
 
-    The base's own weights would be no start: the divergence from them is least there, so that nothing moves.
+    ME do not state λ. With the rest frozen a weak one stays with the base's weights, so several are tried, and the
+    weakest that is further away than a JSD of `far` counts, or else the one furthest away. The base's own weights would
+    be no start: the divergence from them is least there, so that nothing moves.
     """
 
     name: ClassVar[str] = "frozen"
@@ -30,33 +33,55 @@ class Frozen(Experiment):
     source: ClassVar[str] = "Meister et al. 2021 App. C.1, Table 5"
 
     strength: float = 0.01
+    frozen_strengths: tuple[float, ...] = (0.01, 0.1, 1.0)
+    far: float = 0.4
     epochs: int = 40
     patience: int = 10
+
+    def __post_init__(self) -> None:
+        if not self.frozen_strengths:
+            raise InputError("frozen_strengths is empty; give at least one.")
 
     def trainings(self) -> list[Training]:
         settings = adversary_settings(self.strength, self.epochs, self.patience)
         kept = ["embedding", "encoder", "decoder"]
-        frozen = settings | {"freeze": kept, "take": kept}
+        frozen = {"freeze": kept, "take": kept}
         return [
-            Training("frozen", frozen, start=BASE, base=BASE),
+            *(
+                Training(
+                    f"frozen {strength:g}",
+                    adversary_settings(strength, self.epochs, self.patience) | frozen,
+                    start=BASE,
+                    base=BASE,
+                )
+                for strength in self.frozen_strengths
+            ),
             Training("unfrozen", settings, base=BASE),
         ]
+
+    def _chosen(self, runs: Mapping[str, Run]) -> str:
+        """The frozen adversary that counts."""
+        labels = [f"frozen {strength:g}" for strength in sorted(self.frozen_strengths)]
+        apart = {label: float(difference(runs[BASE], runs[label]).jsd.mean()) for label in labels}
+        return next((label for label in labels if apart[label] > self.far), max(apart, key=apart.__getitem__))
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
         base = scores(runs[BASE])["accuracy"]
         cells: list[Cell] = []
         rows, summary = [], {"accuracy, base": base}
-        for label in ("frozen", "unfrozen"):
-            apart, found = difference(runs[BASE], runs[label]), scores(runs[label])
-            cells += [*cells_of_run(runs[label], label), cell(label, "jsd", bootstrap(apart.jsd))]
-            change = accuracy_gain(runs[BASE], runs[label])
+        chosen = {"frozen": runs[self._chosen(runs)], "unfrozen": runs["unfrozen"]}
+        for label, run in chosen.items():
+            apart, found = difference(runs[BASE], run), scores(run)
+            cells += [*cells_of_run(run, label), cell(label, "jsd", bootstrap(apart.jsd))]
+            change = accuracy_gain(runs[BASE], run)
             cells.append(cell(label, "delta accuracy", change))
             summary[f"accuracy, {label} − base"] = change
             summary |= {f"accuracy, {label}": found["accuracy"], f"JSD, {label}": bootstrap(apart.jsd)}
             rows.append({"model": label, **found["accuracy"].as_dict(), "jsd": float(apart.jsd.mean())})
         rows.append({"model": BASE, **base.as_dict(), "jsd": 0.0})
         answer = (
-            f"Moved by a JSD of {summary['JSD, frozen'].value:.2f} with all else frozen, accuracy is "
+            f"Moved by a JSD of {summary['JSD, frozen'].value:.2f} with all else frozen (λ = "
+            f"{chosen['frozen'].settings['training']['strength']:g}), accuracy is "
             f"{summary['accuracy, frozen']}; by {summary['JSD, unfrozen'].value:.2f} in a new model, "
             f"{summary['accuracy, unfrozen']}; the base has {base}."
         )
