@@ -37,6 +37,7 @@ BENCHMARKS = {
         f"permutation-pairs-{decoder}": ("benchmarks.pairs:permutation", decoder)
         for decoder in ("context", "context+query")
     },
+    "permutation-han": ("benchmarks.documents:permutation",),
     "two-workers": ("benchmarks.engine:two_workers",),
     "memory": ("benchmarks.memory:million_rows",),
     "all-trials": ("benchmarks.all_trials:imdb_like",),

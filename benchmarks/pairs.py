@@ -11,6 +11,7 @@ from torch import Tensor
 
 from attentest.corpora import build_corpus
 from attentest.models import ModelSettings, make_model
+from attentest.models.reader import Reader
 from attentest.text import TextSettings, TokenizedCorpus, tokenize_corpus
 from attentest.text.batches import training_batches
 from attentest.training.fit import training_step
@@ -28,25 +29,22 @@ TARGETS = {"context": 50.0, "context+query": 10.0}
 
 
 def permutation(decoder: str) -> list[Row]:
-    at = _scene(decoder)
+    return [
+        permutation_row(_scene(decoder), f"{TEXTS:,} pairs, {CLASSES} classes, decoder {decoder}", TARGETS[decoder])
+    ]
+
+
+def permutation_row(at: Scene, texts: str, target: float) -> Row:
     kept, batches = at.read(at.rows), list(encoded_batches(at, at.rows))
     trial = Permutation(PERMUTATIONS)
-    ours, twin = partial(held, kept, trial), partial(_twin, batches)
+    found: list[Tensor] = []
+    ours = timed(partial(held, kept, trial), 5)
+    twin = timed(lambda: found.extend(_twin(batches)), 1, partial(_twin, batches[::40]))
     said = (
-        f"median TVD of {PERMUTATIONS} permutations of {TEXTS:,} pairs, {CLASSES} classes, decoder {decoder}; mean "
-        f"{held(kept, trial)['median_tvd'].mean():.4f}, twin {float(torch.cat(twin()).mean()):.4f} (other draws)"
+        f"median TVD of {PERMUTATIONS} permutations of {texts}; mean {held(kept, trial)['median_tvd'].mean():.4f}, twin "
+        f"{float(torch.cat(found).mean()):.4f} (other draws)"
     )
-    return [
-        row(
-            "permutation",
-            at,
-            said,
-            timed(ours, 5),
-            timed(twin, 1, partial(_twin, batches[::40])),
-            TARGETS[decoder],
-            few_of_ours=False,
-        )
-    ]
+    return row("permutation", at, said, ours, twin, target, few_of_ours=False)
 
 
 @torch.no_grad()
@@ -62,20 +60,26 @@ def _twin(batches: list[Reading]) -> list[Tensor]:
     return found
 
 
+def trained(model: Reader, data: TokenizedCorpus, rows: np.ndarray, classes: int) -> Reader:
+    optimizer = PaperOptimizer(model, 1e-3, 1e-3, 1e-5)
+    for epoch in range(2):
+        for batch in training_batches(data, rows, BATCH, np.random.default_rng(epoch)):
+            training_step(model, optimizer, batch, Labels(torch.ones(classes)))
+    return model.eval()
+
+
+def scene_of(name: str, model: Reader, data: TokenizedCorpus, rows: np.ndarray) -> Scene:
+    encoding = median(seconds(lambda: list(readings(model, data, rows))) for _ in range(3))
+    return Scene(name, data, model, rows, rows, encoding)  # type: ignore[arg-type]
+
+
 def _scene(decoder: str) -> Scene:
     data = _made_up()
     torch.manual_seed(0)
     vectors = 0.1 * torch.randn(len(data.vocabulary), DIMENSION)
     model = make_model(ModelSettings(hidden=HIDDEN, decoder=decoder), vectors, CLASSES, kind="pair")
-    optimizer = PaperOptimizer(model, 1e-3, 1e-3, 1e-5)
-    for epoch in range(2):
-        rows = np.arange(TEXTS, TEXTS + TRAINING)
-        for batch in training_batches(data, rows, BATCH, np.random.default_rng(epoch)):
-            training_step(model, optimizer, batch, Labels(torch.ones(CLASSES)))
-    model.eval()
-    rows = np.arange(TEXTS)
-    encoding = median(seconds(lambda: list(readings(model, data, rows))) for _ in range(3))
-    return Scene(f"snli-{decoder}", data, model, rows, rows, encoding)  # type: ignore[arg-type]
+    trained(model, data, np.arange(TEXTS, TEXTS + TRAINING), CLASSES)
+    return scene_of(f"snli-{decoder}", model, data, np.arange(TEXTS))
 
 
 def _made_up() -> TokenizedCorpus:

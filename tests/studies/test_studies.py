@@ -365,3 +365,77 @@ def test_gains_are_set_against_each_other_text_by_text() -> None:
     assert f1_gain(Tested(one), Tested(one), "one", "itself") == Cell(
         "one", "f1 gain over itself", 0.0, 0.0, 0.0, "bilstm+additive"
     )
+
+
+PAIRS = {
+    "corpora": ["babi1-generated", "planted"],
+    "columns": {"rows": 120},
+    "models": [{"alignment": "dot"}, {"decoder": "context"}, {"decoder": "context+query"}, {"pairing": "conditional"}],
+    "training": {"epochs": 1, "dimension": 8, "hidden": 4},
+    "training_on": {"babi1-generated": {"hidden": 6}},
+    "trials": ["uniform", "rationale"],
+    "experiments": ["uniform"],
+    "budgets": {"small": {"training_on": {"babi1-generated": {"dimension": 7}}}},
+}
+
+
+def test_models_of_pairs_are_for_pairs(tmp_path: Path) -> None:
+    study = read_study(written(tmp_path, PAIRS))
+    names = [step.name for step in plan_study(study, "paper").plan if step.name.startswith("train ")]
+    base = [name.removeprefix("train ") for name in names if "," not in name]
+    assert base == [
+        "babi1-generated bilstm+additive",
+        "babi1-generated bilstm+additive+query",
+        "babi1-generated conditional+additive",
+        "planted bilstm+dot",
+    ]
+
+
+def test_settings_of_one_corpus(tmp_path: Path) -> None:
+    study = read_study(written(tmp_path, PAIRS))
+    for budget, dimension in (("paper", 8), ("small", 7)):
+        found = {
+            step.name: (step.settings["hidden"], step.settings["dimension"])
+            for step in plan_study(study, budget).plan
+            if step.name in ("train babi1-generated bilstm+additive", "train planted bilstm+dot")
+        }
+        assert found == {
+            "train babi1-generated bilstm+additive": (6, dimension),
+            "train planted bilstm+dot": (4, 8),
+        }
+    with pytest.raises(attentest.InputError, match="line 4: 'epoch' is not known in training_on"):
+        read_study(written(tmp_path, "corpora: [planted]\ntraining_on:\n  planted:\n    epoch: 3\n"))
+
+
+def test_a_study_of_pairs(tmp_path: Path) -> None:
+    study = read_study(written(tmp_path, PAIRS | {"corpora": ["babi1-generated"], "paper": "vashishth2019"}))
+    outcome = run_study(study, tmp_path / "out", Here, store=Store(tmp_path / "store"))
+    assert outcome.failed == {}
+    with (tmp_path / "out" / "ours.csv").open() as file:
+        cells = {(row["model"], row["variant"], row["measure"]) for row in csv.DictReader(file)}
+    for model in ("bilstm+additive", "bilstm+additive+query", "conditional+additive"):
+        assert (model, "uniform, trained and inferred", "delta accuracy %") in cells
+        assert (model, "permuted, inferred", "delta accuracy %") in cells
+        assert (model, "attention", "heaviest in rationale %") in cells
+
+
+def test_a_study_of_documents(tmp_path: Path) -> None:
+    """Sentences of a HAN on trial; weights that such a model cannot have are left out."""
+    content = {
+        "corpora": ["planted"],
+        "columns": {"rows": 120},
+        "models": [{"structure": "hierarchical"}, {"structure": "hierarchical", "encoder": "none"}],
+        "training": {"epochs": 1, "dimension": 8, "hidden": 4},
+        "trials": ["flips", "importance-sets"],
+        "experiments": ["uniform"],
+    }
+    study = read_study(written(tmp_path, content))
+    names = [step.name for step in plan_study(study, "paper").plan]
+    assert "train planted han, uniform" in names
+    assert not any("random" in name for name in names)
+    outcome = run_study(study, tmp_path / "out", Here, store=Store(tmp_path / "store"))
+    assert outcome.failed == {}
+    with (tmp_path / "out" / "ours.csv").open() as file:
+        cells = {(row["model"], row["variant"], row["measure"]) for row in csv.DictReader(file)}
+    assert ("han", "heaviest removed: flip, random removed: flip", "share %") in cells
+    assert ("han", "uniform, trained and inferred", "accuracy") in cells

@@ -132,8 +132,7 @@ class _Block:
         about.append(place | {"model": self._model_name(), "projection": self.model.get("projection", "softmax")})
 
     def _model_name(self) -> str:
-        known = {f.name for f in fields(ModelSettings)}
-        return ModelSettings(**{name: value for name, value in self.model.items() if name in known}).name
+        return _model_settings(self.model).name
 
     def _label(self, label: str) -> str:
         named = ("encoder", "alignment", "structure", "pairing", "decoder")
@@ -180,6 +179,8 @@ class _Block:
             }
             # the same training in two experiments is one step
             changed = {**base, **training.settings}
+            if training.optional and not _can_be_made(changed):
+                continue
             if "seed" in training.settings:  # another one than the base's, whichever that is
                 changed["seed"] = base["seed"] + training.settings["seed"]
             step = self._train(training.label, changed, others)
@@ -196,6 +197,19 @@ class _Block:
             modules=(module,),
             seconds=5,
         )
+
+
+def _model_settings(given: Mapping[str, Any]) -> ModelSettings:
+    known = {f.name for f in fields(ModelSettings)}
+    return ModelSettings(**{name: value for name, value in given.items() if name in known})
+
+
+def _can_be_made(given: Mapping[str, Any]) -> bool:
+    try:
+        _model_settings(given)
+    except InputError:
+        return False
+    return True
 
 
 def _tokens(corpus: Corpus, texts: int | None) -> tuple[float, float]:

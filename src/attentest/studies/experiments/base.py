@@ -29,6 +29,7 @@ class Training:
     preset: str | None = None
     start: str | None = None
     base: str | None = None
+    optional: bool = False  # left out where no such model can be made of the base's
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,14 @@ class Untrained(Experiment):
             raise InputError(f"weights is empty; name at least one of {', '.join(WEIGHTS)}.")
 
     def trainings(self) -> list[Training]:
-        return [Training(name, {"projection": name}) for name in self.weights]
+        return [Training(name, {"projection": name}, optional=True) for name in self.weights]
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
-        found = {label: scores(runs[label]) for label in (BASE, *self.weights)}
+        there = [name for name in self.weights if name in runs]  # a hierarchical model has no random weights
+        found = {label: scores(runs[label]) for label in (BASE, *there)}
         cells = list(cells_of_run(runs[BASE], BASE))
         summary = {}
-        for label in self.weights:
+        for label in there:
             variant = f"{label}, trained and inferred"
             cells += cells_of_run(runs[label], variant)
             change = accuracy_gain(runs[BASE], runs[label])
@@ -56,8 +57,8 @@ class Untrained(Experiment):
             for name, estimate in measures.items()
         ]
         answer = (
-            f"Trained with {self.weights[0]} weights the model reaches an F1 of {found[self.weights[0]]['f1']}, with "
-            f"its own attention {found[BASE]['f1']}."
+            f"Trained with {there[0]} weights the model reaches an F1 of {found[there[0]]['f1']}, with its own "
+            f"attention {found[BASE]['f1']}."
         )
         chart = points([r for r in rows if r["measure"] == "f1"], "weights", "F1 on the test texts")
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)
