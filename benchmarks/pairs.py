@@ -41,8 +41,8 @@ def permutation_row(at: Scene, texts: str, target: float) -> Row:
     ours = timed(partial(held, kept, trial), 5)
     twin = timed(lambda: found.extend(_twin(batches)), 1, partial(_twin, batches[::40]))
     said = (
-        f"median TVD of {PERMUTATIONS} permutations of {texts}; mean {held(kept, trial)['median_tvd'].mean():.4f}, twin "
-        f"{float(torch.cat(found).mean()):.4f} (other draws)"
+        f"median TVD of {PERMUTATIONS} permutations of {texts}; mean {held(kept, trial)['median_tvd'].mean():.4f}, "
+        f"twin {float(torch.cat(found).mean()):.4f} (other draws)"
     )
     return row("permutation", at, said, ours, twin, target, few_of_ours=False)
 
