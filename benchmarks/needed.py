@@ -22,6 +22,7 @@ UNIFORM = {"uniform": {"weights": ("uniform",)}}
 CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (  # what is other than in the paper's study at small budget
     ("sst_jw", {}),
     ("babi1", {"models": DECODERS}),
+    ("babi1-generated", {"models": DECODERS[1:], "experiments": {}}),
     ("babi2", {"models": DECODERS, "experiments": UNIFORM}),
     ("snli", {"models": DECODERS[:1], "experiments": UNIFORM}),
     ("snli", {"models": (*DECODERS[1:], {"pairing": "conditional"}), "experiments": {}}),
