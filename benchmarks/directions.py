@@ -62,7 +62,8 @@ def on_imdb(paper: str) -> Study:
         "meister2021": {
             "models": study.models[:1],
             "trials": {},
-            "experiments": {"frozen": study.experiments.get("frozen", {})},
+            # the weaker λ: with the stronger one so few rows teach a new model nothing
+            "experiments": {"frozen": {"strength": 0.001, "epochs": 15, "patience": 5, "frozen_strengths": (0.1, 1.0)}},
         },
         "wen2022": {
             "models": tuple(model for model in study.models if model["alignment"] != "deep"),
