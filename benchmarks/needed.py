@@ -56,7 +56,8 @@ def main() -> int:
 def of(number: int, corpus: str, changes: dict[str, Any]) -> Study:
     study = with_budget(find_study("vashishth2019"), "small")
     trials: dict[str, dict[str, Any]] = {"uniform": {}, **({"rationale": {}} if corpus.startswith("babi") else {})}
-    everything = {"rows": None, "texts": None, "trials": trials, "corpora": (corpus,)}
+    on = {**study.training_on, "babi1-generated": study.training_on["babi1"]}
+    everything = {"training_on": on, "rows": None, "texts": None, "trials": trials, "corpora": (corpus,)}
     return replace(study, name=f"vashishth2019-{number}-{corpus}", **{**everything, **changes})
 
 

@@ -139,7 +139,9 @@ def train(
     weight_decay: Annotated[
         float, Option(help="On all but the attention parameters.", rich_help_panel=TRAINING)
     ] = 1e-5,
-    class_weights: Annotated[bool, Option(help="Weigh classes by their rarity.", rich_help_panel=TRAINING)] = True,
+    class_weights: Annotated[
+        bool, Option(help="Weigh classes by their rarity (not answers to questions).", rich_help_panel=TRAINING)
+    ] = True,
     select_by: Annotated[
         str,
         Option(help="What chooses the epoch: auc, f1, accuracy, or loss (of the training).", rich_help_panel=TRAINING),
@@ -226,6 +228,8 @@ def show(
 ) -> None:
     """Heat maps of a run's attention, in the terminal or as HTML or SVG."""
     opened = attentest.open_run(run)
+    if second and not text:
+        raise InputError("A second text goes with a text; give --text, too.")
     heatmaps = opened.attend(text, second) if text else opened.heatmaps(n, ids=id, wrong=wrong, seed=seed)
     for path, content in ((html, heatmaps.html), (svg, heatmaps.svg)):
         if path is not None:
@@ -277,7 +281,7 @@ def trial(
         print(f"\n{finding.trial}: {finding.question}\n{finding.answer}")
         for note in finding.notes:
             print(f"  {note}")
-        width = max(len(label) for label in finding.summary)
+        width = max((len(label) for label in finding.summary), default=0)
         for label, estimate in finding.summary.items():
             print(f"  {label:<{width}}  {estimate}")
         print(f"  {finding.files['finding']}")

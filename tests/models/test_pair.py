@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 import attentest
+from attentest.importance.erasure import removed_probabilities
 from attentest.models import ALIGNMENTS, ENCODERS, ModelSettings, make_model
 from attentest.models.pair import PairClassifier, PairReader, QueryPairClassifier
 from attentest.text.batches import Batch, batch_of_sequences
@@ -166,3 +167,21 @@ def test_settings_that_do_not_go_together() -> None:
         ModelSettings(decoder="contxt")
     with pytest.raises(attentest.InputError, match="is for pairs of texts"):
         make_model(ModelSettings(decoder="context+query"), torch.randn(WORDS, DIMENSION), 2)
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("answers", [None, torch.tensor([9, 11, 14])])
+def test_without_its_only_token_a_text_leaves_the_question(decoder: str, answers: Tensor | None) -> None:
+    model, batch = make(answers=answers, decoder=decoder), batch_of([((11,), (8, 8, 2)), ((4, 9), (5,))])
+    with torch.no_grad():
+        encoded = model.encode(batch)
+        wanted = model.decode(encoded, {"token": torch.zeros(2, 2, dtype=torch.double)}).softmax(-1)[0]
+        assert (removed_probabilities(model, batch)[0, 0] - wanted).abs().max() <= 1e-12
+
+
+def test_a_text_without_any_answer_is_decided_by_the_bias() -> None:
+    model = make(answers=torch.tensor([20, 21, 22]))
+    encoded = model.encode(batch_of(PAIRS))
+    weights = model.attend(encoded)
+    found = (weights["token"].unsqueeze(1) @ model.token_logits(encoded)).squeeze(1) + model.bias()
+    assert (model.decode(encoded, weights).softmax(-1) - found.softmax(-1)).abs().max() <= 1e-6

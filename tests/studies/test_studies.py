@@ -16,6 +16,8 @@ from test_engine import Here
 
 import attentest
 from attentest.engine import Store
+from attentest.engine.perform import perform
+from attentest.engine.run import run_plan
 from attentest.studies import PAPERS, find_study
 from attentest.studies.cells import Cell, f1_gain
 from attentest.studies.directions import Direction, Side, examine, of_cells, of_published
@@ -293,7 +295,7 @@ directions:
     ("wrong", "sentence"),
     [
         (("source: here", "sources: here"), "line 4: 'sources' is not known in directions.0; .*'source'"),
-        (("    source: here\n", ""), "line 3: .*source is missing"),
+        (("    source: here\n", ""), "line 3: a direction has .*; source is missing"),
         (("{variant: a, measure: f1}", "{variant: a}"), "line 5: more must be a number, or a variant and a measure"),
         (("model: other", "modle: other"), "line 6: 'modle' is not known .*'model'"),
         (("  - says: a is more than b\n", "  - \n"), "directions"),
@@ -439,3 +441,71 @@ def test_a_study_of_documents(tmp_path: Path) -> None:
         cells = {(row["model"], row["variant"], row["measure"]) for row in csv.DictReader(file)}
     assert ("han", "heaviest removed: flip, random removed: flip", "share %") in cells
     assert ("han", "uniform, trained and inferred", "accuracy") in cells
+
+
+def test_models_that_no_corpus_can_have_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    only_pairs = read_study(written(tmp_path, {"corpora": ["planted"], "models": [{"decoder": "context+query"}]}))
+    with pytest.raises(attentest.InputError, match="are all for pairs"):
+        plan_study(only_pairs, "paper")
+    documents = read_study(
+        written(tmp_path, {"corpora": ["babi1-generated"], "models": [{"structure": "hierarchical"}]})
+    )
+    with pytest.raises(attentest.InputError, match="is for single texts"):
+        plan_study(documents, "paper")
+    content = {"corpora": ["planted"], "models": [{"structure": "hierarchical"}]}
+    nothing = read_study(written(tmp_path, content | {"experiments": {"uniform": {"weights": ["random"]}}}))
+    with pytest.raises(attentest.InputError, match="has nothing to train"):
+        plan_study(nothing, "paper")
+
+
+def test_a_site_of_a_trial(tmp_path: Path) -> None:
+    content = {
+        "corpora": ["planted"],
+        "columns": {"rows": 100},
+        "models": [{"structure": "hierarchical"}],
+        "training": {"epochs": 1, "dimension": 8, "hidden": 4},
+        "trials": [{"flips": {"site": "word"}}, "removal"],
+    }
+    out = tmp_path / "out"
+    outcome = run_study(read_study(written(tmp_path, content)), out, Here, store=Store(tmp_path / "store"))
+    assert outcome.failed == {}
+    sites = {
+        row["name"]: json.loads((out / row["folder"] / "finding.json").read_text())["signature"]["site"]
+        for row in json.loads((out / "summary.json").read_text())["findings"]
+    }
+    assert sites == {"flips": "word", "removal": "sentence"}
+    with pytest.raises(attentest.InputError, match="must be one of token, word, sentence"):
+        read_study(written(tmp_path, content | {"trials": [{"flips": {"site": "wort"}}]}))
+    flat = read_study(written(tmp_path, content | {"models": [{"encoder": "cnn"}]}))
+    with pytest.raises(attentest.InputError, match="has no site 'word'; it has token"):
+        plan_study(flat, "paper")
+
+
+def test_budgets_may_change_training_on_any_corpus(tmp_path: Path) -> None:
+    content = {"corpora": ["planted"], "budgets": {"small": {"training_on": {"planted": {"epochs": 2}}}}}
+    study = read_study(written(tmp_path, content))
+    trained = [step for step in plan_study(study, "small").plan if step.name.startswith("train")]
+    assert [step.settings["epochs"] for step in trained] == [2]
+    with pytest.raises(attentest.InputError, match="line 3: 'plantd' is not known in training_on; did you mean"):
+        read_study(written(tmp_path, "corpora: [planted]\ntraining_on:\n  plantd: {epochs: 2}\n"))
+
+
+def test_a_direction_is_about_the_studys_first_model_even_where_that_failed(tmp_path: Path) -> None:
+    content = {
+        "corpora": ["planted"],
+        "columns": {"rows": 100},
+        "models": [{"encoder": "cnn"}, {"encoder": "average"}],
+        "training": {"epochs": 1, "dimension": 8, "hidden": 4},
+        "directions": [
+            {"says": "a | b", "source": "here", "more": {"variant": "base", "measure": "f1"}, "less": -1},
+        ],
+    }
+    study, store = read_study(written(tmp_path, content)), Store(tmp_path / "store")
+    expanded = plan_study(study, "paper")
+    run_plan(expanded.plan, store, Here(store))
+    first = next(step for step in expanded.plan if step.name == "train planted cnn+additive")
+    partial = expanded.summarise(lambda key: key != first.key)
+    perform(partial, store)
+    summary = json.loads((store.fetch(partial.key) / "summary.json").read_text())
+    assert [row["verdict"] for row in summary["directions"]] == ["not tested"]
+    assert "a \\| b" in (store.fetch(partial.key) / "summary.md").read_text()

@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 
 import attentest
+from attentest.corpora import build_corpus
 from attentest.text import TextSettings, tokenize_corpus
-from attentest.text.batches import make_batch
+from attentest.text.batches import inference_batches, make_batch
 
 SMALL = {"epochs": 2, "dimension": 8, "hidden": 4}
 
@@ -168,3 +170,61 @@ def test_the_command_line(file: Path, tmp_path: Path) -> None:
     )
     assert empty.returncode == 2
     assert "no token in the text ''" in empty.stderr
+
+
+def test_both_encoders_are_the_part_encoder(file: Path, asked: attentest.Run) -> None:
+    kept = ("embedding", "encoder", "decoder")
+    decoder = asked.settings["model"]["decoder"]
+    frozen = attentest.train(load(file), decoder=decoder, start=asked, freeze=kept, take=kept, **SMALL)
+    before, after = asked.model.state_dict(), frozen.model.state_dict()
+    moved = {name.partition(".")[0] for name in before if not torch.equal(before[name], after[name])}
+    assert moved == {"alignment"}
+
+
+def test_runs_of_another_kind_or_other_classes_are_refused(
+    file: Path, asked: attentest.Run, corpus: attentest.Corpus
+) -> None:
+    single = attentest.load(file, text="premise", label="answer")
+    with pytest.raises(attentest.InputError, match="reads a pair corpus"):
+        attentest.train(single, base=asked, objective="adversary", **SMALL)
+    with pytest.raises(attentest.InputError, match="take a run of the same kind and classes"):
+        attentest.train(attentest.load("planted", rows=100, classes=3), start=attentest.train(corpus, **SMALL), **SMALL)
+
+
+def entities(folder: Path, rare: bool = False) -> attentest.Corpus:
+    rows = []
+    for n in range(60):
+        one, two = f"@e{n % 3}", "@e9" if rare and n == 0 else f"@e{(n + 1) % 3}"
+        rows.append({"text": f"{one} and later {two} odd{n}", "second": "who is first ?", "label": one})
+    if rare:
+        rows[0]["label"] = "@e9"
+    columns = {key: [row[key] for row in rows] for key in ("text", "second", "label")}
+    recipe = {"answers": "entities", "tokenizer": "whitespace"}
+    return build_corpus("entities", columns, kind="pair", recipe=recipe)
+
+
+def test_rare_entities_are_words_of_their_own(tmp_path: Path) -> None:
+    data = tokenize_corpus(entities(tmp_path, rare=True), TextSettings(tokenizer="whitespace", min_frequency=5))
+    assert "@e9" in data.vocabulary.tokens
+    assert "odd3" not in data.vocabulary.tokens
+
+
+def test_answers_that_are_cut_off_are_dropped_and_said(tmp_path: Path) -> None:
+    corpus = entities(tmp_path, rare=True)
+    data = tokenize_corpus(corpus, TextSettings(tokenizer="whitespace", max_tokens=2))
+    assert len(data.rows) == len(corpus) - 1  # that of the rare one stands fourth
+    assert "Dropped 1 questions whose answer is not in what is read of the text." in data.notes
+
+
+@pytest.mark.parametrize("settings", [{"tokenizer": "word"}, {"digits": "qqq"}])
+def test_answers_that_are_no_tokens_are_refused(tmp_path: Path, settings: dict) -> None:
+    with pytest.raises(attentest.InputError, match="is not a token of its own"):
+        attentest.train(entities(tmp_path), **settings, **SMALL)
+
+
+def test_long_second_texts_count_for_the_size_of_a_batch() -> None:
+    columns = {"text": ["one"] * 400, "second": ["word " * 300] * 400, "label": [0, 1] * 200}
+    data = tokenize_corpus(build_corpus("long", columns, kind="pair"), TextSettings())
+    batches = list(inference_batches(data, np.arange(len(data.rows)), 16_384))
+    assert max(b.second_ids.numel() for b in batches) <= 16_384  # type: ignore[union-attr]
+    assert sorted(np.concatenate([b.rows for b in batches])) == list(range(len(data.rows)))

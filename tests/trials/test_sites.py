@@ -238,6 +238,10 @@ def test_the_rest_of_a_text_by_hand() -> None:
     other = torch.tensor([[[1.0, 0.0, 1.0]]])
     # JSD of (½, ½) and (1, 0) is .2158 nats, of the second sentence 0; the mean is half of it
     assert float(reading.apart(other, reading.weights.unsqueeze(1))) == pytest.approx(0.21576 / 2, abs=1e-4)
+    apart = replace(reading, weights=torch.tensor([[1.0, 0.0, 1.0, 0.0]]), within=torch.tensor([[0, 0, 1, 1]]))
+    # two sentences with nothing in common: ln 2 each, and so on average
+    far = apart.apart(torch.tensor([[[0.0, 1.0, 0.0, 1.0]]]), apart.weights.unsqueeze(1))
+    assert float(far) == pytest.approx(np.log(2), abs=1e-6)
 
 
 def test_importance_of_words_equals_finite_differences(trained: attentest.Run) -> None:

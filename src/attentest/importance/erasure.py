@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from attentest.errors import unknown_name
 from attentest.importance.lstm_erasure import removed_from_bilstm, renormalised
 from attentest.importance.lstm_gradients import plain_bilstm
+from attentest.models.pair import PairReader
 from attentest.models.protocol import AttentionModel
 from attentest.text.batches import Batch
 from attentest.text.vocabulary import UNKNOWN
@@ -27,7 +28,8 @@ def removed_probabilities(
 
     "remove" makes the text shorter and runs the whole model again (JW; ME eq. 6); "mask" puts <unk> in the token's
     place. Weights that came with the batch lose the removed token's, and the rest are renormalised. Where nothing
-    is left of a text the context is 0: the softmax of the model's `bias()`, or equal probabilities if it has none.
+    is left of a text the context is 0: the softmax of the model's `bias()` (what a model of pairs makes of the question
+    alone), or equal probabilities if it has none.
 
     A BiLSTM classifier re-runs only states that change, and only until they are within `tolerance` of what they
     were (0 runs every one to the end). No more than `max_padded` tokens, padding counted, are run at a time.
@@ -38,9 +40,10 @@ def removed_probabilities(
     with _evaluating(model), torch.inference_mode():
         lengths = batch.mask.sum(1)
         without_context = _without_context(model, batch)
-        found = without_context.new_zeros(*batch.mask.shape, len(without_context))
+        found = without_context.new_zeros(*batch.mask.shape, without_context.shape[1])
         if removal == "remove":
-            found[batch.mask & (lengths == 1).unsqueeze(1)] = without_context
+            alone = lengths == 1
+            found[batch.mask & alone.unsqueeze(1)] = without_context[alone]
         for rows in _length_groups(lengths, max_padded, shortest=2 if removal == "remove" else 1):
             texts = batch.select(rows)
             if from_states:
@@ -66,7 +69,8 @@ def _run_again(
     """The whole model on a copy of the text for each removal."""
     changed = _shortened if removal == "remove" else _masked
     texts, places = batch.mask.nonzero(as_tuple=True)
-    copies = max(1, max_padded // batch.mask.shape[1])
+    second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
+    copies = max(1, max_padded // (batch.mask.shape[1] + second))
     chunks = zip(texts.split(copies), places.split(copies), strict=True)
     probabilities = torch.cat([_probabilities(model, changed(batch, *chunk)) for chunk in chunks])
     found = probabilities.new_zeros(*batch.mask.shape, probabilities.shape[-1])
@@ -109,14 +113,17 @@ def _probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch 
     return model.decode(encoded, model.attend(encoded)).softmax(-1)
 
 
-def _without_context(model: AttentionModel, batch: Batch) -> Float[Tensor, classes]:
+def _without_context(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:
+    if isinstance(model, PairReader):  # the question is still there
+        encoded = model.encode(batch)
+        return model.decode(encoded, {"token": torch.zeros_like(encoded.hidden[..., 0])}).softmax(-1)
     bias = getattr(model, "bias", None)
     if callable(bias):
         logits: Tensor = bias()
-        return logits.softmax(-1)
+        return logits.softmax(-1).expand(len(batch), -1)
     longest = batch.mask.sum(1).argmax().unsqueeze(0)
     probabilities = _probabilities(model, batch.select(longest))[0]
-    return torch.full_like(probabilities, 1 / len(probabilities))
+    return torch.full_like(probabilities, 1 / len(probabilities)).expand(len(batch), -1)
 
 
 @contextmanager

@@ -23,9 +23,9 @@ def kl(p: Distribution, q: Distribution) -> Float[Tensor, "*batch"]:
     return (p.xlogy(p) - p.xlogy(q)).sum(-1)
 
 
-def jsd(p: Distribution, q: Distribution) -> Float[Tensor, "*batch"]:
-    """Jensen–Shannon divergence, between 0 and ln 2 (WP §3.1)."""
-    found = (_plogp(p) + _plogp(q)).sum(-1) / 2 - _plogp((p + q) / 2).sum(-1)
+def jsd(p: Distribution, q: Distribution, parts: Tensor | int = 1) -> Float[Tensor, "*batch"]:
+    """Jensen–Shannon divergence, between 0 and ln 2 (WP §3.1); of several distributions in a row, their mean."""
+    found = ((_plogp(p) + _plogp(q)).sum(-1) / 2 - _plogp((p + q) / 2).sum(-1)) / parts
     return found.clamp(0, LARGEST_JSD)  # rounding may leave a hair outside
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxtyping import Float
 from torch import Tensor
 
@@ -29,6 +31,10 @@ def make_model(
         return PAIR_MODELS[settings.decoder](settings, vectors, classes, answers)
     check_single(settings)
     return (Hierarchical if settings.structure == HIERARCHICAL else Classifier)(settings, vectors, classes)
+
+
+def sites_of(settings: ModelSettings) -> Sequence[str]:
+    return (Hierarchical if settings.structure == HIERARCHICAL else Classifier).sites
 
 
 def check_pair(settings: ModelSettings) -> None:

@@ -25,7 +25,11 @@ class AffineDecoder:
     decoder: nn.Linear
 
     def decode(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch classes"]:
-        return without_forbidden(all_classes(self.decoder(context_of(encoded.hidden, weights))), encoded)
+        context = context_of(encoded.hidden, weights)
+        if encoded.forbidden is None:
+            return all_classes(self.decoder(context))
+        # the bias last, as with `token_logits`: it decides where all answers are forbidden
+        return without_forbidden(all_classes(context @ self.decoder.weight.T), encoded) + self.bias()
 
     def token_logits(self, encoded: Encoded) -> Float[Tensor, "batch tokens classes"]:
         """What each token would add to the logits at weight 1: decode(α) = α @ token_logits + bias."""

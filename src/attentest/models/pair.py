@@ -12,6 +12,7 @@ from attentest.models.protocol import Encoded, Weights
 from attentest.models.reader import Reader
 from attentest.models.settings import ModelSettings
 from attentest.text.batches import Batch
+from attentest.text.vocabulary import UNKNOWN
 
 Vectors = Float[Tensor, "vocabulary dimension"]
 Answers = Int[Tensor, "classes"]  # the tokens that the classes stand for, where a text must have what is chosen
@@ -47,7 +48,9 @@ class PairReader(Reader):
         if self.answers is None:
             return None
         there = torch.zeros(len(batch), self.embedding.num_embeddings, dtype=torch.bool, device=batch.ids.device)
-        return ~there.scatter(1, batch.ids, True)[:, self.answers]
+        there.scatter_(1, batch.ids, True)
+        there[:, UNKNOWN] = False  # an answer that no text has is not there when another unknown word is
+        return ~there[:, self.answers]
 
 
 class PairClassifier(AffineDecoder, PairReader):

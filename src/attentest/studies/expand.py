@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from attentest.corpora.corpus import Corpus
 from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
 from attentest.models import ModelSettings
+from attentest.models.build import check_pair, check_single, sites_of
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.base import BASE
 from attentest.studies.schema import BUDGETS, LEAST, Study
@@ -34,6 +35,7 @@ class Expanded:
     results: dict[str, Step] = field(default_factory=dict)  # by role
     about: list[dict[str, Any]] = field(default_factory=list)  # what each result is
     fingerprints: dict[str, str] = field(default_factory=dict)  # of the corpora, by source
+    first_models: dict[str, str] = field(default_factory=dict)  # by name of the corpus
 
     def summarise(self, there: Callable[[str], bool] = lambda key: True) -> Step:
         """The step that gathers all results, or those whose key is there."""
@@ -48,6 +50,7 @@ class Expanded:
             "missing": missing,
             "tolerances": self.study.tolerances,
             "directions": [asdict(direction) for direction in self.study.directions],
+            "first_models": self.first_models,
             "not_covered": self.study.not_covered,
         }
         inputs = {place["role"]: self.results[place["role"]] for place in kept}
@@ -63,8 +66,8 @@ def with_budget(study: Study, budget: str) -> Study:
         merged["seeds"] = tuple(changes["seeds"])
     merged["training"] = {**study.training, **changes.get("training", {})}
     for key in ("trials", "experiments", "training_on"):
-        given: Mapping[str, dict] = getattr(study, key)
-        merged[key] = {name: {**own, **changes.get(key, {}).get(name, {})} for name, own in given.items()}
+        given, more = getattr(study, key), changes.get(key, {})
+        merged[key] = {name: {**given.get(name, {}), **more.get(name, {})} for name in {**given, **more}}
     return replace(study, **merged)
 
 
@@ -87,19 +90,25 @@ def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) ->
         prepared = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, places=places, seconds=2)
         tokens = _tokens(corpus, study.texts)
         own = {**study.training, **study.training_on.get(source, {})}
-        for model in models_for(study, corpus.kind):
+        models = models_for(study, corpus)
+        found.first_models[corpus.name] = model_settings(models[0]).name
+        for model in models:
             for seed in study.seeds:
                 block = _Block(study, found.plan, corpus, prepared, own, model, seed, tokens)
                 block.add(found.results, found.about)
     return found
 
 
-def models_for(study: Study, kind: str) -> list[Mapping[str, Any]]:
+def models_for(study: Study, corpus: Corpus) -> Sequence[Mapping[str, Any]]:
     """Models that say how they read pairs are for those, and the others for single texts, unless there are no such."""
     asked = [model for model in study.models if "decoder" in model or "pairing" in model]
-    if kind == "pair" and asked:
-        return list(asked)
-    return [model for model in study.models if model not in asked]
+    pairs = corpus.kind == "pair"
+    found = list(asked) if pairs and asked else [model for model in study.models if model not in asked]
+    if not found:
+        raise InputError(f"{corpus.name} is a {corpus.kind} corpus, and the models of {study.name} are all for pairs.")
+    for model in found:
+        (check_pair if pairs else check_single)(model_settings(model))
+    return found
 
 
 @dataclass
@@ -132,7 +141,7 @@ class _Block:
         about.append(place | {"model": self._model_name(), "projection": self.model.get("projection", "softmax")})
 
     def _model_name(self) -> str:
-        return _model_settings(self.model).name
+        return model_settings(self.model).name
 
     def _label(self, label: str) -> str:
         named = ("encoder", "alignment", "structure", "pairing", "decoder")
@@ -153,15 +162,21 @@ class _Block:
         return self.plan.add(f"train {self._label(label)}", f"{STEPS}.training:run", settings, inputs, seconds=cost)
 
     def _trial(self, label: str, name: str, settings: Mapping[str, Any]) -> Step:
+        site, own = settings.get("site"), {key: value for key, value in settings.items() if key != "site"}
+        if site is not None:
+            sites = sites_of(model_settings(self.model))
+            if site not in sites:
+                raise InputError(f"{self._label(BASE)} has no site '{site}'; it has {', '.join(sites)}.")
         module = TRIALS[name].partition(":")[0]
         cost = START + self.tokens[1] * TRIAL_COST * DEAR.get(name, 1)
         return self.plan.add(
-            f"{name} of {self._label(label)}",
+            f"{name} of {self._label(label)}" + (f" at {site}" if site else ""),
             f"{STEPS}.trial:run",
             {
                 "trial": name,
-                "settings": asdict(make_trial(name, **settings)),  # type: ignore[call-overload]
+                "settings": asdict(make_trial(name, **own)),  # type: ignore[call-overload]
                 "texts": self.study.texts,
+                **({"site": site} if site else {}),
             },
             {"run": self.trained[label]},
             modules=(module,),
@@ -186,6 +201,8 @@ class _Block:
             step = self._train(training.label, changed, others)
             self.trained[training.label] = step
             inputs[f"run {training.label}"] = step
+        if len(inputs) == 1:
+            raise InputError(f"The experiment {name} has nothing to train for {self._label(BASE)}.")
         for on in experiment.trials():
             inputs[f"finding {on.label} {on.trial}"] = self._trial(on.label, on.trial, on.settings)
         module = EXPERIMENTS[name].partition(":")[0]
@@ -199,14 +216,14 @@ class _Block:
         )
 
 
-def _model_settings(given: Mapping[str, Any]) -> ModelSettings:
+def model_settings(given: Mapping[str, Any]) -> ModelSettings:
     known = {f.name for f in fields(ModelSettings)}
     return ModelSettings(**{name: value for name, value in given.items() if name in known})
 
 
 def _can_be_made(given: Mapping[str, Any]) -> bool:
     try:
-        _model_settings(given)
+        model_settings(given)
     except InputError:
         return False
     return True

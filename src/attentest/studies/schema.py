@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
@@ -16,6 +17,7 @@ from attentest.errors import InputError
 from attentest.studies.directions import Direction, Side
 
 BUDGETS = ("small", "paper")
+SITES = ("token", "word", "sentence")  # where a trial may look at a model
 LEAST = {"rows": FEWEST_ROWS, "texts": 1}  # numbers of a study that can be limited, and how far
 PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2021", "wen2022")
 
@@ -100,6 +102,7 @@ class _Reader:
         for place, model in enumerate(found.get("models", ())):
             self._check_training(("models", str(place)), model)
         self._check_parts((), found)
+        _check_keys(self.path, self.lines, ("training_on",), found.get("training_on", {}), found["corpora"])
         if "directions" in found:
             given = self._listed(("directions",), found["directions"], dict)
             found["directions"] = tuple(self._direction(str(n), row) for n, row in enumerate(given))
@@ -117,7 +120,10 @@ class _Reader:
         _check_keys(self.path, self.lines, (*place, "trials"), found.get("trials", {}), TRIALS)
         _check_keys(self.path, self.lines, (*place, "experiments"), found.get("experiments", {}), EXPERIMENTS)
         for name, settings in found.get("trials", {}).items():
-            self._attempt((*place, "trials", name), lambda: make_trial(name, **settings))  # noqa: B023
+            own = {key: value for key, value in settings.items() if key != "site"}
+            self._attempt((*place, "trials", name), lambda: make_trial(name, **own))  # noqa: B023
+            if settings.get("site", SITES[0]) not in SITES:
+                self._refuse((*place, "trials", name, "site"), f"one of {', '.join(SITES)}")
         for name, settings in found.get("experiments", {}).items():
             self._attempt((*place, "experiments", name), lambda: make_experiment(name, settings).trainings())  # noqa: B023
 
@@ -165,12 +171,13 @@ class _Reader:
         _check_keys(self.path, self.lines, place, row, needed)
         for name in needed:
             if name not in row:
-                self._refuse(place, f"a direction with {', '.join(needed)}; {name} is missing")
+                line = self._line(place)
+                raise InputError(f"{self.path}, line {line}: a direction has {', '.join(needed)}; {name} is missing.")
         sides = [self._side((*place, name), row[name]) for name in ("more", "less")]
         return Direction(str(row["says"]), str(row["source"]), *sides)
 
     def _side(self, place: tuple[str, ...], given: Any) -> Side:
-        if isinstance(given, int | float) and not isinstance(given, bool):
+        if isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given):
             return Side(number=float(given))
         if not isinstance(given, dict) or not {"variant", "measure"} <= set(given):
             self._refuse(place, "a number, or a variant and a measure")
@@ -193,6 +200,7 @@ class _Reader:
         merged: dict[str, Any] = {key: changes.get(key, {}) for key in ("training", "training_on")}
         if not isinstance(merged["training_on"], dict):
             self._refuse((*place, "training_on"), "names with values")
+        _check_keys(self.path, self.lines, (*place, "training_on"), merged["training_on"], found["corpora"])
         for key, parts in named.items():
             _check_keys(self.path, self.lines, (*place, key), parts, found.get(key, {}))
             merged[key] = {name: {**found[key][name], **settings} for name, settings in parts.items()}

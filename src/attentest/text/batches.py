@@ -111,10 +111,12 @@ def inference_batches(data: TokenizedCorpus, rows: np.ndarray, max_padded: int =
     """All of `rows`, shortest first, at most `max_padded` tokens (padding counted) a batch."""
     lengths = data.sequences.lengths[rows]
     order = np.argsort(lengths, kind="stable")
+    if data.second is not None:
+        lengths = lengths + data.second.lengths[rows]
     start = 0
     while start < len(order):
-        # the last text of a batch is its longest: with n texts it has n times as many tokens
-        longest = lengths[order[start : start + max_padded]]
+        # all are as long as the longest: with n texts it has n times as many tokens
+        longest = np.maximum.accumulate(lengths[order[start : start + max_padded]])
         fitting = np.arange(1, len(longest) + 1) * longest <= max_padded
         size = max(1, int(fitting.sum()))
         yield make_batch(data, rows[order[start : start + size]])

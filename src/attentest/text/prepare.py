@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -72,13 +73,18 @@ def tokenize_corpus(
     if len(texts) == 2:
         rows, more = _filter_second(rows, texts[1].lengths, longest)
         notes += more
+    named: list[str] = []
+    if corpus.answers == "entities":
+        named = class_tokens(corpus.classes, settings)
+        rows, more = _filter_answers(rows, texts[0], corpus.labels, np.array([seen.get(n, -1) for n in named]), longest)
+        notes += more
     if not len(rows):
         raise InputError(f"{corpus.name}: no text has between {settings.min_tokens} and {longest} tokens.")
     texts = [sequences.select(rows, longest) for sequences in texts]
     split, labels = corpus.split[rows], corpus.labels[rows]
     if vocabulary is None:
         _check_splits(corpus, split, labels)
-        vocabulary = _count(first_seen, texts, split == "train", settings.min_frequency)
+        vocabulary = _count(first_seen, texts, split == "train", settings.min_frequency, set(named))
     number = vocabulary.ids(first_seen)
     sequences, *second = (Sequences(number[text.ids], text.offsets) for text in texts)
     return TokenizedCorpus(
@@ -146,6 +152,32 @@ def _filter_lengths(lengths: np.ndarray, settings: TextSettings) -> tuple[np.nda
     return np.flatnonzero(~dropped), longest, notes
 
 
+def class_tokens(classes: Sequence[str], settings: TextSettings) -> list[str]:
+    """The one token that each class is, where classes are words of the texts."""
+    found = [tuple(Tokenizer(settings).tokens(name)) for name in classes]
+    often = Counter(found)
+    for name, tokens in zip(classes, found, strict=True):
+        if len(tokens) != 1 or often[tokens] > 1:
+            raise InputError(
+                f"The answer '{name}' is not a token of its own under these text settings; answers that are words of "
+                "the text need, e.g., --tokenizer whitespace and --digits keep."
+            )
+    return [token for (token,) in found]
+
+
+def _filter_answers(
+    rows: np.ndarray, texts: Sequences, labels: np.ndarray, answers: np.ndarray, longest: int
+) -> tuple[np.ndarray, list[str]]:
+    """Questions whose answer is not in what is read of their text cannot be answered."""
+    text = np.repeat(np.arange(len(texts)), texts.lengths)
+    place = np.arange(len(texts.ids)) - np.repeat(texts.offsets[:-1], texts.lengths)
+    there = np.zeros(len(texts), bool)
+    there[text[(texts.ids == answers[labels][text]) & (place < longest)]] = True
+    kept = rows[there[rows]]
+    lost = len(rows) - len(kept)
+    return kept, [f"Dropped {lost:,} questions whose answer is not in what is read of the text."] if lost else []
+
+
 def _check_splits(corpus: Corpus, split: np.ndarray, labels: np.ndarray) -> None:
     for name in SPLITS:
         if not (split == name).any():
@@ -156,7 +188,9 @@ def _check_splits(corpus: Corpus, split: np.ndarray, labels: np.ndarray) -> None
         raise InputError(f"{corpus.name}: the class '{absent}' has no rows in the train split.")
 
 
-def _count(tokens: list[str], texts: list[Sequences], train: np.ndarray, min_frequency: int) -> Vocabulary:
+def _count(
+    tokens: list[str], texts: list[Sequences], train: np.ndarray, min_frequency: int, always: set[str]
+) -> Vocabulary:
     counts = np.zeros(len(tokens), np.int64)
     for sequences in texts:
         in_train = np.repeat(train, sequences.lengths)
@@ -164,7 +198,8 @@ def _count(tokens: list[str], texts: list[Sequences], train: np.ndarray, min_fre
     # spelled out in a text these are unknown words
     reserved = np.array([token in SPECIAL for token in tokens])
     counts[reserved] = 0
-    kept = np.flatnonzero(counts >= max(min_frequency, 1))
+    wanted = np.array([token in always for token in tokens])
+    kept = np.flatnonzero((counts >= max(min_frequency, 1)) | wanted)
     by_frequency = kept[np.argsort(-counts[kept], kind="stable")]
     return Vocabulary(tokens[i] for i in by_frequency)
 

@@ -64,6 +64,8 @@ def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write:
 def _is_same(stored: Mapping[str, Any], identity: Mapping[str, Any]) -> bool:
     """Whether a folder's run has this identity; settings that an older version did not have were as by default."""
     completed = {key: stored.get(key) for key in identity}
+    if isinstance(completed["corpus"], dict):
+        completed["corpus"] = {"kind": "single", "answers": None} | completed["corpus"]
     for group, kind in GROUPS.items():
         given = completed[group]
         if isinstance(given, dict):

@@ -19,7 +19,7 @@ from attentest.models import ModelSettings, make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.text.batches import batch_of_sequences
-from attentest.text.prepare import TokenizedCorpus, tokenize_corpus
+from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
 from attentest.text.sentences import sentences_of, with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
@@ -93,6 +93,11 @@ class Run:
     def attention(self) -> pa.Table:
         return self._table("attention.parquet", "id", "token", "start", "end", "weight")
 
+    @property
+    def shares(self) -> list[list[float]]:
+        """Of the text's attention, token by token: a HAN's word weights count as much as their sentences."""
+        return [_heat(row) for row in self.attention.to_pylist()]
+
     def _table(self, name: str, *columns: str) -> pa.Table:
         table = read_table(self.path / name)
         if not set(columns) <= set(table.column_names):
@@ -127,7 +132,7 @@ class Run:
             vectors,
             len(self.classes),
             kind=self.kind,
-            answers=answer_tokens(self.settings["corpus"], self.vocabulary),
+            answers=answer_tokens(self.settings["corpus"], self.text_settings, self.vocabulary),
         )
         try:
             model.load_state_dict(tensors)
@@ -281,11 +286,11 @@ def _readable(texts: Sequence[str] | str) -> list[str]:
     return [text.encode("utf-8", "replace").decode() for text in ([texts] if isinstance(texts, str) else texts)]
 
 
-def answer_tokens(corpus: Mapping[str, Any], vocabulary: Vocabulary) -> torch.Tensor | None:
+def answer_tokens(corpus: Mapping[str, Any], text: TextSettings, vocabulary: Vocabulary) -> torch.Tensor | None:
     """The tokens that the classes are, where only those that a text has can answer its question."""
     if corpus.get("answers") != "entities":
         return None
-    return torch.from_numpy(vocabulary.ids(corpus["classes"]).astype(np.int64))
+    return torch.from_numpy(vocabulary.ids(class_tokens(corpus["classes"], text)).astype(np.int64))
 
 
 def _is_folder(path: Path) -> bool:

@@ -21,6 +21,7 @@ from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus, unknown_share
 from attentest.text.sentences import with_sentences
+from attentest.text.settings import TextSettings
 from attentest.text.vectors import initial_vectors
 from attentest.text.vocabulary import Vocabulary
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
@@ -108,7 +109,7 @@ def _train_into(
         data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
     elif settings.model.projection == "random":
         data = data.with_preset(random_for_all(data.sequences, training.seed))
-    model = _build(settings.model, vectors, identity["corpus"], data.vocabulary, training)
+    model = _build(settings.model, vectors, identity["corpus"], text, data.vocabulary, training)
     if others.start is not None:
         _start_from(model, others.start, data, training.take)
     model = model.to(device)
@@ -159,10 +160,16 @@ def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
         raise InputError("Parts to take need a run to start from; give `start`.")
     if others.base is not None and settings.model.structure == HIERARCHICAL:
         raise InputError("An adversary moves the weights of a whole text; train it with a flat structure.")
-    for run in (others.preset, others.base):
-        if run is not None and run.is_hierarchical:
+    for run in (run for run in others if run is not None):
+        if (run.kind, run.classes) != (corpus.kind, list(corpus.classes)):
+            raise InputError(
+                f"{run.path} reads a {run.kind} corpus with the classes {', '.join(run.classes)}, and {corpus.name} is "
+                f"a {corpus.kind} one with {', '.join(corpus.classes)}; take a run of the same kind and classes."
+            )
+    for run in (run for run in (others.preset, others.base) if run is not None):
+        if run.is_hierarchical:
             raise InputError(f"{run.path} has weights within sentences; take a run with a flat structure.")
-        if run is not None and run.has_given_weights:
+        if run.has_given_weights:
             raise InputError(
                 f"{run.path} was itself trained on weights that were given; take one that learned its own."
             )
@@ -206,6 +213,7 @@ def _build(
     settings: ModelSettings,
     vectors: np.ndarray,
     corpus: Mapping[str, Any],
+    text: TextSettings,
     vocabulary: Vocabulary,
     training: TrainingSettings,
 ) -> Reader:
@@ -216,11 +224,11 @@ def _build(
             torch.from_numpy(vectors),
             len(corpus["classes"]),
             kind=corpus["kind"],
-            answers=answer_tokens(corpus, vocabulary),
+            answers=answer_tokens(corpus, text, vocabulary),
         )
     model.embedding.weight.requires_grad_(training.train_vectors)
-    for part in training.freeze:
-        for parameter in getattr(model, part).parameters():
+    for name, parameter in model.named_parameters():
+        if _part(name) in training.freeze:
             parameter.requires_grad_(False)
     return model
 
@@ -230,11 +238,16 @@ def _start_from(model: Reader, start: Run, data: TokenizedCorpus, parts: tuple[s
     if start.vocabulary.tokens != data.vocabulary.tokens:
         raise InputError(f"{start.path} has another vocabulary; start from a run on the same corpus and text settings.")
     mine, theirs = model.state_dict(), start.model.state_dict()
-    taken = {name: value for name, value in theirs.items() if not parts or name.partition(".")[0] in parts}
+    taken = {name: value for name, value in theirs.items() if not parts or _part(name) in parts}
     for name, value in taken.items():
         if name not in mine or mine[name].shape != value.shape:
             raise InputError(f"{start.path} has parts of another shape ({name}); start from a run of the same model.")
     model.load_state_dict(mine | taken)
+
+
+def _part(name: str) -> str:
+    """The part that a parameter belongs to; both encoders of a pair are the part encoder."""
+    return name.partition(".")[0].removeprefix("second_")
 
 
 def _imitate(base: Run, data: TokenizedCorpus, device: torch.device, strength: float) -> Adversary:

@@ -90,7 +90,7 @@ class _Examiner:
             if not np.isnan(v)
         ]
         found = ", ".join(f"{summary[f'entropy of {name}']} for {name}" for name in names)
-        answer = f"Normalised entropy is {found}." if names else "No text has more than one token to spread over."
+        answer = f"Normalised entropy is {found}." if names else "No text has more than one item to spread over."
         notes = [f"Influence on hidden states: a sample of {len(self.sample):,} texts."]
         if self.scored != SCORED:
             notes = ["Gradients were left out: the model lacks embed and encode_embedded."]

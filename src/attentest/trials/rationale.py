@@ -30,7 +30,8 @@ class Rationale(Trial):
     needs: ClassVar[str] = "attention weights, and a corpus with rationales"
 
     def fits(self, subject: Subject) -> bool:
-        return subject.data.rationale is not None or subject.data.corpus.has_rationale
+        known = subject.data.rationale is not None or subject.data.corpus.has_rationale
+        return known and bool(_marks(subject.data).any())
 
     def examiner(self, subject: Subject) -> _Marked:
         if not self.fits(subject):
@@ -74,7 +75,7 @@ class _Marked:
             f"by chance it would for {summary['tokens in the rationale'].value:.3f}."
         )
         without = int(np.isnan(column(table, "rationale_share")).sum())
-        notes = [f"{without:,} texts without a rationale were left out."] if without else []
+        notes = [f"{without:,} texts without a rationale in what is read of them were left out."] if without else []
         chart = boxes(rows, "what", "share", "share that lies in the rationale", ("weight", "tokens"))
         return Conclusion(answer, summary, chart, notes)
 

@@ -140,7 +140,7 @@ class Reading:
     ) -> Float[Tensor, "batch variants"]:
         """JSD of two distributions; the mean over the parts of a text, where it has some."""
         parts = 1 if self.within is None else self.within.amax(1, keepdim=True) + 1
-        return jsd(weights, others) / parts
+        return jsd(weights, others, parts)
 
     def _margin(self, weights: Tensor, chosen: Tensor | slice) -> Tensor:
         # weights sum to 1, so the bias can stand in every token's margin

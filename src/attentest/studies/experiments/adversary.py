@@ -110,8 +110,9 @@ def adversary_settings(strength: float, epochs: int, patience: int) -> dict[str,
 
 
 def cells_of_difference(variant: str, apart: Difference) -> list[Cell]:
-    """In WP's measure, whose TVD is half of the change of the one output; ours is of the two classes, twice that."""
-    return [cell(variant, "jsd", bootstrap(apart.jsd)), cell(variant, "tvd", bootstrap(apart.tvd), 0.5)]
+    """In WP's measure, whose TVD is half of the change of the outputs: of two classes, which have one, half of ours."""
+    factor = 0.5 if apart.classes == 2 else 1.0
+    return [cell(variant, "jsd", bootstrap(apart.jsd)), cell(variant, "tvd", bootstrap(apart.tvd), factor)]
 
 
 def _points(

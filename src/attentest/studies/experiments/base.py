@@ -73,6 +73,7 @@ class Difference:
 
     tvd: np.ndarray
     jsd: np.ndarray
+    classes: int
 
 
 def difference(base: Run, other: Run) -> Difference:
@@ -80,10 +81,10 @@ def difference(base: Run, other: Run) -> Difference:
     if mine["id"].to_pylist() != theirs["id"].to_pylist():
         raise InputError(f"{base.path} and {other.path} were tested on other texts; they cannot be compared.")
     change = np.abs(_matrix(mine, "probability") - _matrix(theirs, "probability")).sum(1) / 2
-    first, second = (run.attention["weight"].to_pylist() for run in (base, other))
+    first, second = base.shares, other.shares
     if [len(w) for w in first] != [len(w) for w in second]:
         raise InputError(f"{base.path} and {other.path} cut the texts into other tokens; they cannot be compared.")
-    return Difference(change, _jsd(first, second))
+    return Difference(change, _jsd(first, second), len(base.classes))
 
 
 def _jsd(first: list[list[float]], second: list[list[float]]) -> np.ndarray:
@@ -103,7 +104,7 @@ def _matrix(table: pa.Table, name: str) -> np.ndarray:
 def tidy_head(base: Run) -> dict[str, Any]:
     """The columns that every table of texts begins with."""
     table = base.predictions
-    largest = [max(weights) for weights in base.attention["weight"].to_pylist()]
+    largest = [max(weights) for weights in base.shares]
     return {
         "id": table["id"],
         "label": table["label"],

@@ -69,7 +69,8 @@ def _verdicts(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[C
         models = [model for name, model in ours if name == corpus]
         cells = {(model, c.variant, c.measure): c for model in models for c in ours[(corpus, model)]}
         theirs = of_corpus(settings["paper"], corpus) if settings["paper"] else {}
-        verdicts = examine(directions, corpus, models[0], of_cells(cells), of_published(theirs))
+        first = settings["first_models"][corpus]
+        verdicts = examine(directions, corpus, first, of_cells(cells), of_published(theirs))
         found += [verdict.as_row() for verdict in verdicts]
     return found
 
@@ -91,17 +92,19 @@ def count(compared: Sequence[Compared]) -> dict[str, int]:
     }
 
 
+def _in_a_table(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
 def directions_table(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
     """As lines of Markdown."""
     lines = ["| finding | where | corpus | theirs | ours | interval | verdict |", "|---|---|---|---|---|---|---|"]
     for row in verdicts:
-        theirs, ours = (
-            "" if row[key] is None or row[key] != row[key] else f"{row[key]:+.3f}" for key in ("theirs", "ours")
-        )
+        figures = ("" if row[key] is None or row[key] != row[key] else f"{row[key]:+.3f}" for key in ("theirs", "ours"))
+        theirs, ours = figures
         interval = f"[{row['low']:+.3f}, {row['high']:+.3f}]" if ours else ""
-        lines.append(
-            f"| {row['says']} | {row['source']} | {row['corpus']} | {theirs} | {ours} | {interval} | {row['verdict']} |"
-        )
+        cells = (row["says"], row["source"], row["corpus"], theirs, ours, interval, row["verdict"])
+        lines.append(f"| {' | '.join(map(_in_a_table, cells))} |")
     return lines
 
 

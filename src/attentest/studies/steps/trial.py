@@ -15,6 +15,7 @@ from attentest.trials.subject import subject_of
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
-    subject = replace(subject_of(Run(inputs["run"]), texts=settings["texts"]), folder=out)
+    subject = subject_of(Run(inputs["run"]), texts=settings["texts"], site=settings.get("site"))
+    subject = replace(subject, folder=out)
     trial = make_trial(settings["trial"], **settings["settings"])
     hold([trial], subject, lambda done, total: listener.progress("read", done, total))
