@@ -23,7 +23,7 @@ ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'atte
 STUDY = {
     "corpora": ["planted"],
     "columns": {"rows": 200},
-    "training": {"epochs": 6, "dimension": 12, "hidden": 8},
+    "training": {"epochs": 60, "dimension": 12, "hidden": 8},  # long enough to be caught in the middle
     "trials": ["uniform"],
     "experiments": {"seeds": {"seeds": 2}},
 }
@@ -76,10 +76,12 @@ def _writer(folder: Path) -> int | None:
     lock = folder.parents[1] / "locks" / folder.name
     for process in Path("/proc").glob("[0-9]*"):
         try:
+            if not (process / "cmdline").read_bytes().startswith(b"ray::"):
+                continue
             handles = [str(handle.readlink()) for handle in (process / "fd").iterdir()]
         except OSError:
             continue
-        if str(lock) in handles and int(process.name) != os.getpid():
+        if str(lock) in handles:
             return int(process.name)
     return None
 
