@@ -143,3 +143,17 @@ def test_too_few_texts_for_the_clusters_is_said(run: attentest.Run) -> None:
 def test_bad_settings(run: attentest.Run, name: str, settings: dict, sentence: str) -> None:
     with pytest.raises(attentest.InputError, match=sentence):
         attentest.trial(name, run, **settings)
+
+
+def test_lengths_apart_or_together_give_the_same(run: attentest.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    subject = replace(subject_of(run), folder=None, model=attentest.open_run(run.path).model)
+    with torch.no_grad():  # weights far from uniform, and logits far from 0
+        subject.model.alignment.outer.weight *= 100
+        subject.model.decoder.weight *= 100
+    found = []
+    for enough in (0, 10**9):  # every length on its own, and all together
+        monkeypatch.setattr("attentest.trials.permutation._ENOUGH", enough)
+        (finding,) = hold([make_trial("permutation", permutations=20)], subject)
+        found.append(finding.table["median_tvd"].to_numpy())
+    assert np.abs(found[0] - found[1]).max() <= 1e-6
+    assert found[0].max() > 1e-2

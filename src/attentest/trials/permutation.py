@@ -21,6 +21,7 @@ from attentest.trials.charts import violins_by_bin
 from attentest.trials.reading import Reading
 
 _WEIGHTS_AT_ONCE = 2_000_000
+_ENOUGH = 12  # texts of one length to be shuffled apart from the others
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,10 @@ class Permutation(SimpleTrial):
         changes = np.zeros(len(reading.batch))
         lengths = reading.lengths.cpu().numpy()
         turns = (keyed_uniform(self.seed, "permutation", reading.rows, 1)[:, 0] * lengths).astype(int)
-        for length in np.unique(lengths):
+        kinds, kind = np.unique(lengths, return_inverse=True)
+        if len(lengths) < _ENOUGH * len(kinds):
+            return {"median_tvd": self._mixed_lengths(reading, kinds, kind, turns).cpu().numpy()}
+        for length in kinds:
             alike = np.flatnonzero(lengths == length)
             places = torch.from_numpy(alike).to(reading.weights.device)
             changes[alike] = self._median_change(reading, places, turns[alike], int(length)).cpu().numpy()
@@ -63,6 +67,23 @@ class Permutation(SimpleTrial):
         changes = [
             reading.moved(shuffled.index_select(1, chunk.flatten()).view(len(places), -1, length), places)
             for chunk in orders.split(step)
+        ]
+        return _median(torch.cat(changes, 1))
+
+    def _mixed_lengths(self, reading: Reading, kinds: np.ndarray, kind: np.ndarray, turns: np.ndarray) -> Tensor:
+        """The same for texts of all lengths together, where there are few of each; padding stays where it is."""
+        step, length = np.arange(kinds[-1]), kinds[kind][:, None]
+        own = np.where(step < length, (step + turns[:, None]) % length, step)
+        device = reading.weights.device
+        shuffled = reading.weights[:, : kinds[-1]].gather(1, torch.from_numpy(own).to(device)).unsqueeze(1)
+        orders = np.tile(step, (len(kinds), self.permutations, 1))
+        for place, longest in enumerate(kinds):
+            orders[place, :, :longest] = _orders(self.seed, self.permutations, int(longest))
+        which, every = torch.from_numpy(kind).to(device), torch.from_numpy(orders).to(device)
+        at_once = max(1, _WEIGHTS_AT_ONCE // own.size)
+        changes = [
+            reading.moved(shuffled.expand(-1, some.shape[1], -1).gather(2, some.index_select(0, which)))
+            for some in every.split(at_once, 1)
         ]
         return _median(torch.cat(changes, 1))
 
