@@ -39,11 +39,11 @@ def removed_probabilities(
     from_states = removal == "remove" and plain_bilstm(model) is not None
     with _evaluating(model), torch.inference_mode():
         lengths = batch.mask.sum(1)
-        without_context = _without_context(model, batch)
+        alone = (lengths == 1).nonzero().squeeze(1)
+        without_context = _without_context(model, batch.select(alone if len(alone) else lengths.argmin().unsqueeze(0)))
         found = without_context.new_zeros(*batch.mask.shape, without_context.shape[1])
-        if removal == "remove":
-            alone = lengths == 1
-            found[batch.mask & alone.unsqueeze(1)] = without_context[alone]
+        if removal == "remove" and len(alone):
+            found[alone, 0] = without_context
         for rows in _length_groups(lengths, max_padded, shortest=2 if removal == "remove" else 1):
             texts = batch.select(rows)
             if from_states:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from jaxtyping import Float, Int
@@ -16,7 +17,7 @@ from attentest.text.batches import Batch
 from attentest.text.vocabulary import PAD
 
 
-class Reader(nn.Module):
+class Reader(nn.Module, ABC):
     """A model is this with a decoder; `asked` ones have a query that their scores hang on, too."""
 
     sites: Sequence[str] = ("token",)
@@ -50,8 +51,8 @@ class Reader(nn.Module):
             )
         }
 
-    def decode(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch classes"]:
-        raise NotImplementedError
+    @abstractmethod
+    def decode(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch classes"]: ...
 
     def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:
         encoded = self.encode(batch)

@@ -30,13 +30,12 @@ class Rationale(Trial):
     needs: ClassVar[str] = "attention weights, and a corpus with rationales"
 
     def fits(self, subject: Subject) -> bool:
-        known = subject.data.rationale is not None or subject.data.corpus.has_rationale
-        return known and bool(_marks(subject.data).any())
+        return bool(_marks(subject.data).any())
 
     def examiner(self, subject: Subject) -> _Marked:
-        if not self.fits(subject):
-            raise InputError(f"{subject.data.corpus.name} has no rationales, which the trial rationale needs.")
         marks = _marks(subject.data)
+        if not marks.any():
+            raise InputError(f"{subject.data.corpus.name} has no rationales, which the trial rationale needs.")
         if subject.items == "sentences":
             return _Marked(*_of_sentences(subject.data, marks))
         return _Marked(subject.data.sequences, marks)
@@ -94,6 +93,8 @@ def _marks(data: TokenizedCorpus) -> np.ndarray:
     """1 for each token of a rationale, in the layout of the sequences."""
     if data.rationale is not None:
         return data.rationale
+    if not data.corpus.has_rationale:
+        return np.zeros(len(data.sequences.ids), np.int8)
     tokenizer = Tokenizer(data.settings)
     table = data.corpus.table.select(["text", "rationale"]).take(data.rows).to_pylist()
     found = []
