@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from attentest.measures.intervals import Estimate, independent_difference
 
 TRIAL, EXPERIMENT, PEOPLE = "trial", "experiment", "people"
-Figures = Callable[[str, str, str], Estimate | None]  # kind, name and entry of a summary -> the estimate, if there is one
+Figures = Callable[
+    [str, str, str], Estimate | None
+]  # kind, name and entry of a summary -> the estimate, if there is one
 AT_LEAST, MORE_THAN, AT_MOST = "at least", "more than", "at most"
 
 
