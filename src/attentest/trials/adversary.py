@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import torch
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.divergences import LARGEST_JSD
@@ -20,6 +22,16 @@ from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
 METHODS = ("auto", "exact", "search")
+
+
+class Furthest(NamedTuple):
+    """The reported adversary of each text; NaN, and the model's own weights, where none is within the constraint."""
+
+    weights: Float[Tensor, "batch tokens"]
+    jsd: Float[Tensor, "batch"]
+    tvd: Float[Tensor, "batch"]
+    candidates: Int[Tensor, "batch"]
+    method: str
 
 
 @dataclass(frozen=True)
@@ -62,10 +74,21 @@ class InstanceAdversary(SimpleTrial):
         return self.accepted or self.epsilon
 
     def examine(self, reading: Reading) -> Columns:
+        found = self.furthest(reading)
+        return {
+            "max_jsd": found.jsd.cpu().numpy(),
+            "tvd": found.tvd.cpu().numpy(),
+            "candidates": found.candidates.cpu().numpy(),
+            "method": [found.method] * len(reading.batch),
+        }
+
+    def furthest(self, reading: Reading) -> Furthest:
+        """The candidate furthest from the model's weights of those within the constraint, text by text."""
         exact = reading.margins is not None
         if self.method == "exact" and not exact:
             raise InputError("The exact adversary needs two classes and an affine decoder; use method search.")
-        if exact and self.method != "search":
+        exact = exact and self.method != "search"
+        if exact:
             found, count = best_vertices(reading, self.bound, self.k)
         else:
             found = gradient_search(reading, self.epsilon, self.k, self.steps, self.seed)
@@ -78,12 +101,13 @@ class InstanceAdversary(SimpleTrial):
         best = distance.argmax(1)
         rows = torch.arange(len(best), device=best.device)
         none = ~allowed.any(1)
-        return {
-            "max_jsd": torch.where(none, torch.nan, distance[rows, best]).cpu().numpy(),
-            "tvd": torch.where(none, torch.nan, change[rows, best]).cpu().numpy(),
-            "candidates": torch.minimum(allowed.sum(1), count.to(best.device)).cpu().numpy(),
-            "method": ["exact" if exact and self.method != "search" else "search"] * len(best),
-        }
+        return Furthest(
+            weights=torch.where(none.unsqueeze(1), reading.weights, found[rows, best]),
+            jsd=torch.where(none, torch.nan, distance[rows, best]),
+            tvd=torch.where(none, torch.nan, change[rows, best]),
+            candidates=torch.minimum(allowed.sum(1), count.to(best.device)),
+            method="exact" if exact else "search",
+        )
 
     def conclude(self, table: pa.Table) -> Conclusion:
         distance = column(table, "max_jsd")

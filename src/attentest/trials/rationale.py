@@ -33,12 +33,10 @@ class Rationale(Trial):
         return bool(_marks(subject.data).any())
 
     def examiner(self, subject: Subject) -> _Marked:
-        marks = _marks(subject.data)
+        marks, sequences = marks_of(subject)
         if not marks.any():
             raise InputError(f"{subject.data.corpus.name} has no rationales, which the trial rationale needs.")
-        if subject.items == "sentences":
-            return _Marked(*_of_sentences(subject.data, marks))
-        return _Marked(subject.data.sequences, marks)
+        return _Marked(sequences, marks)
 
 
 @dataclass(frozen=True)
@@ -77,6 +75,15 @@ class _Marked:
         notes = [f"{without:,} texts without a rationale in what is read of them were left out."] if without else []
         chart = boxes(rows, "what", "share", "share that lies in the rationale", ("weight", "tokens"))
         return Conclusion(answer, summary, chart, notes)
+
+
+def marks_of(subject: Subject) -> tuple[np.ndarray, Sequences]:
+    """A 1 for each item of a text that belongs to its rationale, and the layout of these."""
+    marks = _marks(subject.data)
+    if subject.items == "sentences":
+        sequences, marks = _of_sentences(subject.data, marks)
+        return marks, sequences
+    return marks, subject.data.sequences
 
 
 def _of_sentences(data: TokenizedCorpus, marks: np.ndarray) -> tuple[Sequences, np.ndarray]:
