@@ -41,6 +41,7 @@ SCHEMA = pa.schema(
 )
 
 
+@torch.no_grad()
 def instances(subject: Subject, texts: int = SHOWN, seed: int = 0) -> pa.Table:
     """A row for each variant of each text of a sample, with the places of its tokens (or sentences, if these are
     weighed)."""
@@ -49,8 +50,7 @@ def instances(subject: Subject, texts: int = SHOWN, seed: int = 0) -> pa.Table:
     marks, sequences = marks_of(subject)
     rows: list[dict[str, Any]] = []
     for reading in readings(subject.model, subject.data, chosen, subject.device, site=subject.site):
-        with torch.no_grad():
-            found = _variants(reading, adversary, seed)
+        found = _variants(reading, adversary, seed)
         for place, row in enumerate(reading.rows):
             about = _about(subject, int(row))
             length = int(reading.lengths[place])

@@ -31,6 +31,8 @@ LAMBDAS = (
     *(0.001, 0.005, 0.01, 0.1, 0.5, 1.0),
 )
 
+ADVERSARY = "lambda "  # what the label of an adversary's training begins with
+
 
 @dataclass(frozen=True)
 class TrainedAdversary(Experiment):
@@ -98,7 +100,7 @@ class TrainedAdversary(Experiment):
 
 
 def adversary_training(strength: float, epochs: int, patience: int) -> Training:
-    return Training(f"lambda {strength:g}", adversary_settings(strength, epochs, patience), base=BASE)
+    return Training(f"{ADVERSARY}{strength:g}", adversary_settings(strength, epochs, patience), base=BASE)
 
 
 def adversary_settings(strength: float, epochs: int, patience: int) -> dict[str, Any]:
