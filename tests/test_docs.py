@@ -1,10 +1,15 @@
-"""What README and docs say is true: commands parse, the Python example runs, files they name exist."""
+"""What README and docs say is true: commands parse, the Python example runs, files they name exist; and it is complete:
+every trial, experiment, setting, command and option has its place."""
 
 from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -13,15 +18,49 @@ from attentest import cli
 from attentest.corpora import FORMATS, corpus_names
 from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, STRUCTURES
 from attentest.studies import PAPERS
-from attentest.studies.experiments import EXPERIMENTS
+from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.schema import read_study
 from attentest.training.folder import FILES
-from attentest.trials import TRIALS
+from attentest.trials import TRIALS, trial_class
 from attentest.trials.scores import SCORES
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+HEADINGS = (
+    *("Question", "Definition", "Formula", "Settings", "What it gives"),
+    *("How to read it", "Limits", "Try it", "Citation"),
+)
+KINDS: dict[str, Any] = {  # page under docs -> class
+    **{f"trials/{name}.md": trial_class(name) for name in TRIALS},
+    **{f"experiments/{name}.md": experiment_class(name) for name in EXPERIMENTS},
+}
+
+
+def text_of(page: str) -> str:
+    return (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+
+def sections(page: str) -> dict[str, str]:
+    """What stands under each `## ` heading."""
+    parts = re.split(r"^## (.+)\n", text_of(page), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], (body.strip() for body in parts[2::2]), strict=True))
+
+
+def items(text: str) -> list[str]:
+    """The entries of its lists, each on one line."""
+    return [" ".join(item.split()) for item in re.findall(r"^- (.*(?:\n  .*)*)", text, re.MULTILINE)]
+
+
+def every_command(command: Any, name: str = "attentest") -> Iterator[tuple[str, Any]]:
+    """The commands by their full names, the program itself among them; groups alone do nothing."""
+    if name == "attentest" or not hasattr(command, "commands"):
+        yield name, command
+    for word, inner in getattr(command, "commands", {}).items():
+        yield from every_command(inner, f"{name} {word}")
+
+
+COMMANDS = dict(every_command(typer.main.get_command(cli.app)))
 
 
 def commands() -> list[tuple[str, str]]:
@@ -29,19 +68,24 @@ def commands() -> list[tuple[str, str]]:
     for page in PAGES:
         for block in re.findall(r"```bash\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
             lines = (line.partition("  #")[0].strip() for line in block.splitlines())
-            found += [(page.name, line) for line in lines if line.startswith("attentest ")]
+            found += [(str(page.relative_to(ROOT)), line) for line in lines if line.startswith("attentest ")]
     return found
 
 
 @pytest.mark.parametrize(("page", "line"), commands())
 def test_every_command_parses(page: str, line: str) -> None:
-    _, name, *arguments = shlex.split(line)
-    command = typer.main.get_command(cli.app).commands[name]  # type: ignore[attr-defined]
-    while hasattr(command, "commands"):
+    name, *arguments = shlex.split(line)
+    command: Any = typer.main.get_command(cli.app)
+    while hasattr(command, "commands") and not arguments[0].startswith("-"):
         name, *arguments = arguments
         command = command.commands[name]
-    context = command.make_context(name, arguments, resilient_parsing=False)
-    assert context.params
+    with suppress(typer.Exit):  # --version prints it and is done
+        assert command.make_context(name, arguments, resilient_parsing=False).params
+
+
+def test_every_page_has_commands_to_try() -> None:
+    tried = {page for page, _ in commands()}
+    assert not {f"docs/{page}" for page in KINDS} - tried
 
 
 def test_readme_names_commands_that_the_makefile_has() -> None:
@@ -64,7 +108,9 @@ def test_the_python_example_runs(
 def test_links_and_pictures_exist() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-            assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
+            assert target.startswith("https://") or (page.parent / target).exists(), (
+                f"{page.relative_to(ROOT)}: {target}"
+            )
 
 
 def test_readme_lists_every_part_and_every_file_of_a_run() -> None:
@@ -98,3 +144,74 @@ def test_every_name_has_a_summary() -> None:
 def test_documents_do_not_speak_of_one_machine() -> None:
     for page in (*PAGES, ROOT / "CHANGELOG.md", ROOT / "Makefile"):
         assert not re.search(r"/(work|root|home|opt)/", page.read_text(encoding="utf-8")), page
+
+
+@pytest.mark.parametrize("page", KINDS)
+def test_a_trial_has_a_page_with_all_its_parts(page: str) -> None:
+    found = sections(page)
+    assert tuple(found) == HEADINGS
+    assert all(found.values()), [heading for heading, body in found.items() if not body]
+    name = page.rpartition("/")[2].removesuffix(".md")
+    assert re.match(rf"# {name}( \(T\d+.*\))?\n", text_of(page))
+    assert len(text_of(page).splitlines()) <= 110
+
+
+def test_no_page_is_about_what_is_not_there() -> None:
+    pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
+    assert {page for page in pages if "/" in page} == {*KINDS, "trials/README.md"}
+
+
+def test_the_index_lists_every_page_with_its_question() -> None:
+    index = text_of("trials/README.md")
+    for page, kind in KINDS.items():
+        link = page.removeprefix("trials/") if page.startswith("trials/") else f"../{page}"
+        assert f"| [{kind.name}]({link}) | {kind.question} |" in index, page
+
+
+@pytest.mark.parametrize("page", KINDS)
+def test_settings_on_a_page_are_those_of_the_class(page: str) -> None:
+    told = [re.fullmatch(r"`(\w+)` \((.*?)\): .{10,}", item) for item in items(sections(page)["Settings"])]
+    assert all(told), f"{page}: a setting is written - `name` (default): what it does"
+    shown = {match[1]: match[2] for match in told if match}
+    defaults = {field.name: field.default for field in fields(KINDS[page])}
+    assert list(shown) == list(defaults)
+    assert {name: read_as(defaults[name], text) for name, text in shown.items()} == defaults
+
+
+def read_as(default: Any, shown: str) -> Any:
+    """A printed default as a value of the default's type; several have commas between them, and none is `none`."""
+    if isinstance(default, tuple):
+        return () if shown == "none" else tuple(read_as(default[0] if default else "", x) for x in shown.split(", "))
+    return shown == "True" if isinstance(default, bool) else type(default)(shown)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_trial_says_how_to_read_it(kind: Any) -> None:
+    assert len(vars(kind).get("how_to_read", "")) >= 40
+
+
+def test_the_studies_on_pages_can_be_read(tmp_path: Path) -> None:
+    for page in (page for page in KINDS if page.startswith("experiments/")):
+        (example,) = re.findall(r"```yaml\n(.*?)```", text_of(page), re.DOTALL)
+        (tmp_path / "mine.yaml").write_text(example)
+        assert list(read_study(tmp_path / "mine.yaml").experiments) == [KINDS[page].name]
+
+
+def test_every_command_has_a_section_and_no_other_has() -> None:
+    assert set(sections("commands.md")) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_a_command_has_a_paragraph(name: str) -> None:
+    section = sections("commands.md")[name]
+    assert re.search(rf"```bash\n{name}[ \n]", section), f"{name} has no example"
+    assert not section.startswith(("```", "- ")), f"{name} has no sentence"
+    told = [re.fullmatch(r"((?:`-[\w-]+`(?:, )?)+): .{10,}", item) for item in items(section)]
+    assert all(told), f"{name}: an option is written - `--option`: what it does"
+    shown = [flag for match in told if match for flag in re.findall(r"`(.*?)`", match[1])]
+    parameters = [parameter for parameter in COMMANDS[name].params if not getattr(parameter, "hidden", False)]
+    options = [one for one in parameters if one.param_type_name == "option"]
+    flags = [flag for one in options for flag in (*one.opts, *one.secondary_opts) if flag not in ("-h", "--help")]
+    assert sorted(shown) == sorted(flags)
+    for argument in (one for one in parameters if one.param_type_name == "argument"):
+        assert f"`{argument.name.upper()}`" in section, argument.name

@@ -46,6 +46,11 @@ class InstanceAdversary(SimpleTrial):
     name: ClassVar[str] = "adversary"
     question: ClassVar[str] = "Do other attention weights, far from the model's, give the same prediction?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.2; Wiegreffe & Pinter 2019 Fig. 3, 5"
+    how_to_read: ClassVar[str] = (
+        "A largest JSD near 0.693 means that quite other weights give this text the same output, so its weights are "
+        "not the only account of it; one near 0 means that the output pins the weights down. The weights found belong "
+        "to no trained model, so a high figure does not show that the model could have attended there."
+    )
 
     epsilon: float = 0.0
     accepted: float = 0.0

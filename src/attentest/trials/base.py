@@ -44,6 +44,7 @@ class Trial(ABC):
     name: ClassVar[str]
     question: ClassVar[str]
     source: ClassVar[str]  # paper and section
+    how_to_read: ClassVar[str]  # what a high and a low figure mean, and what they do not
     needs: ClassVar[str] = "attention weights"
 
     def fits(self, subject: Subject) -> bool:

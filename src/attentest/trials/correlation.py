@@ -42,6 +42,11 @@ class Correlation(Trial):
     name: ClassVar[str] = "correlation"
     question: ClassVar[str] = "Does attention rank tokens as other measures of importance do?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.1, Table 2; Meister et al. 2021 §4, Table 6"
+    how_to_read: ClassVar[str] = (
+        "A τ near 1 means that attention ranks the tokens as the other measure does, near 0 that the two rankings have "
+        "nothing in common. Read it beside the τ of the measures among themselves, which is as much as can be asked "
+        "for; none of them is the truth, so a low τ alone does not make attention wrong."
+    )
     needs: ClassVar[str] = "attention weights; embed and encode_embedded for gradients by inputs"
 
     measures: tuple[str, ...] = ()

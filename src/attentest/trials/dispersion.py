@@ -34,6 +34,11 @@ class Dispersion(Trial):
     name: ClassVar[str] = "dispersion"
     question: ClassVar[str] = "Is the influence of the tokens as concentrated as the attention?"
     source: ClassVar[str] = "Meister et al. 2021 §4, Tables 1 and 2, Fig. 2"
+    how_to_read: ClassVar[str] = (
+        "An entropy near 1 means influence spread evenly over the tokens, near 0 that one token has it all. Attention "
+        "with a low entropy over inputs with a high one looks sharper than the influence behind it is; entropies say "
+        "how much is concentrated, not whether it is on the same tokens."
+    )
     needs: ClassVar[str] = "attention weights and gradients"
 
     influence_texts: int = 300

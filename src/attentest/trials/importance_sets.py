@@ -36,6 +36,11 @@ class ImportanceSets(SimpleTrial):
     name: ClassVar[str] = "importance-sets"
     question: ClassVar[str] = "How much must be removed, most attended first, before the decision flips?"
     source: ClassVar[str] = "Serrano & Smith 2019 §5, Fig. 5"
+    how_to_read: ClassVar[str] = (
+        "A small share by attention, far below the random order and close to the best one, means that the weights find "
+        "what the decision rests on; a share close to the random order means that they do not. The share depends on "
+        "how sure the model is and how many classes there are, so compare rankings of one model rather than models."
+    )
 
     seed: int = 0
 

@@ -33,6 +33,11 @@ class Information(Trial):
     name: ClassVar[str] = "information"
     question: ClassVar[str] = "Do high weights sit on the hidden states that tell most about the output?"
     source: ClassVar[str] = "Wen et al. 2022 §3.2 and §5, Fig. 2"
+    how_to_read: ClassVar[str] = (
+        "A weighted τ near 1 means that the ranks with the most weight hold the states that tell most about the "
+        "model's output, near 0 or below that they do not. It is about hidden states, which may hold what other tokens "
+        "said, and about all texts together, so it explains no single prediction."
+    )
     needs: ClassVar[str] = "attention weights and hidden states"
 
     clusters: int = 50

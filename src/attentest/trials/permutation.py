@@ -35,6 +35,11 @@ class Permutation(SimpleTrial):
     name: ClassVar[str] = "permutation"
     question: ClassVar[str] = "Does shuffling the attention weights change the prediction?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.1; Vashishth et al. 2019 §4.1, Fig. 2"
+    how_to_read: ClassVar[str] = (
+        "A high median TVD means that the output depends on which token has which weight; one near 0, above all in "
+        "texts whose largest weight is high, means that the model hardly uses the order of its weights. A low figure "
+        "does not prove the weights wrong: where all states say the same, any weights give the same output."
+    )
 
     permutations: int = 100
     seed: int = 0

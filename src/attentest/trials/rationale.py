@@ -27,6 +27,11 @@ class Rationale(Trial):
     name: ClassVar[str] = "rationale"
     question: ClassVar[str] = "Does the weight lie on the reason that the corpus knows?"
     source: ClassVar[str] = "Vashishth et al. 2019 §4.4 for the question; the reasons are the corpus's"
+    how_to_read: ClassVar[str] = (
+        "A share of heaviest tokens in the rationale far above the share of tokens in it means that the weights lie "
+        "where the reason is known to be; no more than that share is chance. It tells whether attention is plausible: "
+        "a model may decide by other tokens than those that it shows, and still show the right ones."
+    )
     needs: ClassVar[str] = "attention weights, and a corpus with rationales"
 
     def fits(self, subject: Subject) -> bool:

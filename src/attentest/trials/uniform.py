@@ -25,6 +25,12 @@ class Uniform(SimpleTrial):
     name: ClassVar[str] = "uniform"
     question: ClassVar[str] = "Is the attention needed, or do uniform, random or permuted weights do as well?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2; Vashishth et al. 2019 §4.1, Tables 1–3 (inference only)"
+    how_to_read: ClassVar[str] = (
+        "A large loss of accuracy means that this trained model decides with the help of its weights; a loss near 0 "
+        "means that its states carry the decision under nearly any weights, so that the weights explain little. It "
+        "does not tell whether a model trained without attention would do as well (the experiment uniform does), nor "
+        "whether the weights point at the right tokens."
+    )
 
     seed: int = 0
 

@@ -42,6 +42,12 @@ class TrainedAdversary(Experiment):
     name: ClassVar[str] = "adversary"
     question: ClassVar[str] = "Can a model be trained to predict the same with other attention?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §4, Tables 4 and 5, Fig. 5 and 6"
+    how_to_read: ClassVar[str] = (
+        "A curve on which JSD grows while TVD stays near 0 means that attention can be moved freely, so it is not "
+        "exclusive; a TVD that rises with the first JSD means that the predictions hang on these weights. Compare with "
+        "the seeds: an adversary no further away than they are shows nothing, and one that exists does not make the "
+        "base's weights false."
+    )
 
     lambdas: tuple[float, ...] = LAMBDAS
     epochs: int = 80

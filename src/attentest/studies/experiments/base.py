@@ -54,6 +54,7 @@ class Experiment(ABC):
     name: ClassVar[str]
     question: ClassVar[str]
     source: ClassVar[str]
+    how_to_read: ClassVar[str]  # what a high and a low figure mean, and what they do not
 
     @abstractmethod
     def trainings(self) -> list[Training]:

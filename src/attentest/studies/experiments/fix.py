@@ -19,6 +19,11 @@ class Fix(Experiment):
     name: ClassVar[str] = "fix"
     question: ClassVar[str] = "Does the attention find the informative states, or do the states move to the attention?"
     source: ClassVar[str] = "Wen et al. 2022 §5.1, Table 2"
+    how_to_read: ClassVar[str] = (
+        "A weighted τ that falls with fixed attention and holds with fixed representations means that the attention "
+        "finds the informative states; one that holds with fixed attention means that the states move to where the "
+        "weights are. It compares three trainings with one seed each, and says nothing about input tokens."
+    )
 
     runs: int = 10
 

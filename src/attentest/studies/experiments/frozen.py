@@ -31,6 +31,11 @@ class Frozen(Experiment):
     name: ClassVar[str] = "frozen"
     question: ClassVar[str] = "Can attention alone be moved without losing accuracy, or only with the states behind it?"
     source: ClassVar[str] = "Meister et al. 2021 App. C.1, Table 5"
+    how_to_read: ClassVar[str] = (
+        "Accuracy that falls when attention moves with all else frozen, and does not in a new model, means that the "
+        "information moved with the weights; no loss in either case means that the weights hardly matter. How much is "
+        "lost depends on how far the weights were driven away, so read the accuracy beside the JSD."
+    )
 
     strength: float = 0.01
     frozen_strengths: tuple[float, ...] = (0.01, 0.1, 1.0)

@@ -26,6 +26,11 @@ class Guides(Experiment):
     name: ClassVar[str] = "guides"
     question: ClassVar[str] = "Do the base model's weights help a model that sees no context?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.4 and §4, Table 3"
+    how_to_read: ClassVar[str] = (
+        "A model without context that does better with the base's weights than with its own or uniform ones has been "
+        "told something useful about the tokens; an adversary's weights that do as well are as useful a guide. A good "
+        "guide is not shown to be the reason for the base's own predictions."
+    )
 
     strength: float = 0.001
     epochs: int = 80

@@ -26,6 +26,11 @@ class InformedAdversary(Experiment):
     name: ClassVar[str] = "informed-adversary"
     question: ClassVar[str] = "Does an adversary's attention still sit on the informative states?"
     source: ClassVar[str] = "Wen et al. 2022 §5.2, Tables 3 and 4"
+    how_to_read: ClassVar[str] = (
+        "An adversary's weighted τ close to the base's means that even attention pushed elsewhere sits on informative "
+        "states, since the information moved along; a large drop means that the link can be broken. Check that the "
+        "adversary is far from the base first: a weak one keeps its τ by staying where it was."
+    )
 
     strength: float = 5.25e-4
     epochs: int = 80
@@ -53,6 +58,11 @@ class Gumbel(Experiment):
     name: ClassVar[str] = "gumbel"
     question: ClassVar[str] = "Does Gumbel-softmax bring attention closer to the informative states?"
     source: ClassVar[str] = "Wen et al. 2022 §5.3, Table 5"
+    how_to_read: ClassVar[str] = (
+        "A weighted τ above the base's means that sharper weights follow the information more closely, one below that "
+        "they do not. Where the base is already near 1 there is no room for a gain, and one training of each does not "
+        "separate the temperature from the seed."
+    )
 
     temperature: float = 0.8
     runs: int = 10

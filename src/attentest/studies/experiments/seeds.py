@@ -25,6 +25,11 @@ class Seeds(Experiment):
     name: ClassVar[str] = "seeds"
     question: ClassVar[str] = "How much does attention vary when nothing but the seed does?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.3, Fig. 3"
+    how_to_read: ClassVar[str] = (
+        "A low JSD means that trainings from other seeds attend alike, a high one that the weights are partly an "
+        "accident of the seed. It is the yardstick for adversaries: only what lies clearly beyond it is more than "
+        "chance, and a low figure does not show that the weights are faithful."
+    )
 
     seeds: int = 8
 

@@ -27,6 +27,12 @@ class Sparsity(Experiment):
     name: ClassVar[str] = "sparsity"
     question: ClassVar[str] = "Does sparser attention make influence more concentrated, or attention more faithful?"
     source: ClassVar[str] = "Meister et al. 2021 §4, Table 2, Fig. 2 and 3"
+    how_to_read: ClassVar[str] = (
+        "A τ of λ with the entropy of gradients near −1 means that sparser attention goes with more concentrated "
+        "influence, near 1 with more spread influence; a τ of λ with the agreement below 0 means that sparser weights "
+        "agree less with importance. There is one model for each λ and no interval, so a trend over few λ is weak "
+        "evidence."
+    )
 
     lambdas: tuple[float, ...] = (-5.0, -2.0, -1.0, 0.0, 0.25, 0.5, 0.75, 0.9)
     influence_texts: int = 0

@@ -25,6 +25,11 @@ class Untrained(Experiment):
     name: ClassVar[str] = "uniform"
     question: ClassVar[str] = "Does a model need learned attention when it may be trained without it?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2, Table 2; Vashishth et al. 2019 §4.1, Table 1"
+    how_to_read: ClassVar[str] = (
+        "Scores far below the base's mean that the task is not learned as well without attention, so that weights are "
+        "worth explaining; equal scores mean that this corpus and model do without it, and then no finding about its "
+        "weights says much. The difference says nothing about what the base's weights point at."
+    )
 
     weights: tuple[str, ...] = WEIGHTS
 
