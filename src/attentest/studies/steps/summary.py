@@ -10,18 +10,22 @@ from typing import Any
 
 from attentest.studies.cells import Cell, cells_of_finding, cells_of_run, read_cells
 from attentest.studies.directions import Direction, examine, of_cells, of_published
+from attentest.studies.figures import Placed, across_models
 from attentest.studies.published import Compared, compare, of_corpus
 from attentest.training.folder import read_json, write_json
 from attentest.training.listener import Listener
 from attentest.training.run import Run
+from attentest.trials.charts.files import listed, save_charts
 
+FIGURES = "figures"
 _IN_A_NAME = str.maketrans({"/": "_", ":": "_", "\\": "_"})
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     rows: list[dict[str, Any]] = []
     comparable: dict[tuple[str, str], list[Cell]] = {}
-    findings = []
+    findings: list[dict[str, Any]] = []
+    placed: list[Placed] = []
     classes: dict[str, list[str]] = {}
     for place in settings["results"]:
         folder = inputs[place["role"]]
@@ -38,6 +42,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
                 cells = list(cells_of_finding(finding, place["projection"], classes[place["block"]]))
             target = out / "findings" / f"{place['role']} {place['block']}, {place['name']}".translate(_IN_A_NAME)
             shutil.copytree(finding_folder, target)
+            placed.append(Placed(place, finding_folder, finding))
             words = {key: place[key] for key in ("corpus", "block", "kind", "name")}
             answer = {"question": finding["question"], "answer": finding["answer"]}
             findings.append(words | answer | {"folder": str(target.relative_to(out))})
@@ -47,6 +52,9 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
             _compare_later(comparable, place, cells)
     _write_csv(out / "ours.csv", rows)
     summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
+    figures = across_models(placed)
+    save_charts(out / FIGURES, figures)
+    summary["figures"] = listed(figures, f"{FIGURES}/")
     summary |= {"rows": settings["rows"], "missing": settings["missing"]}
     if settings["paper"]:
         compared = compare(settings["paper"], comparable, settings["tolerances"])

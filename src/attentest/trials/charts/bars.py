@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attentest.trials.base import Chart
-from attentest.trials.charts.frame import category, colour, fading, frame, number, tooltip, unless_faded
+from attentest.trials.charts.frame import category, colour, frame, number, tooltip
+from attentest.trials.charts.side_by_side import panels, placed_by
 
 Row = Mapping[str, Any]
 _TOLD = {"value": "score|.3f", "low": "from|.3f", "high": "to|.3f", "n": "texts|,"}
@@ -21,20 +22,10 @@ def bars(rows: Sequence[Row], title: str, description: str, kind: str) -> Chart:
     return frame(description, rows, width={"step": 96}, height=220, layer=layers)
 
 
-def bars_side_by_side(rows: Sequence[Row], place: str, hue: str, title: str, description: str) -> Chart:
-    """Bars at each `place`, one a `hue` beside the other, a panel a corpus; the words are keys of the rows."""
-    places, hues, corpora = (list(dict.fromkeys(row[key] for row in rows)) for key in (place, hue, "corpus"))
-    placed = {
-        "x": category(place, place, places) | {"axis": {"labelAngle": -30}},
-        "xOffset": category(hue, hue, hues),
-        "color": colour(hue, hue, hues),
-        "opacity": unless_faded(1),
-    }
-    layers = bar_layers(title, placed, {"corpus": "corpus", place: place, hue: hue})
-    layers[0]["params"] = fading(hue)
-    view = {"width": {"step": 26}, "height": 240, "layer": layers}
-    facet = category("corpus", None, corpora) | {"header": {"labelFontWeight": "bold"}}
-    return frame(description, rows, facet=facet, columns=3, spec=view, resolve={"scale": {"x": "independent"}})
+def bars_side_by_side(rows: Sequence[Row], by: tuple[str, str], title: str, description: str) -> Chart:
+    """Bars by the two keys of the rows, the second within the first; a panel a corpus."""
+    layers = bar_layers(title, placed_by(rows, by), {"corpus": "corpus", **{key: key for key in by}})
+    return panels(rows, layers, choose_in=0, by=by[1], description=description)
 
 
 def bar_layers(title: str, placed: Mapping[str, Any], named: Mapping[str, str]) -> list[dict[str, Any]]:

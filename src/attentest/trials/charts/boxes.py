@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from attentest.trials.base import Chart
-from attentest.trials.charts.frame import category, colour, fading, frame, number, tooltip, unless_faded
+from attentest.trials.charts.frame import PALETTE, category, colour, frame, number, tooltip
+from attentest.trials.charts.side_by_side import panels, placed_by
 
 Row = Mapping[str, Any]
 _NUMBERS = {"median": "median|.3f", "q1": "lower quartile|.3f", "q3": "upper quartile|.3f"}
@@ -35,28 +36,19 @@ def boxes(
     """One box under the other, in the order of the rows; `kind` says what a group is."""
     order = list(dict.fromkeys(row["group"] for row in rows))
     place = {"y": category("group", None, order)}
-    shown = {"color": colour("group", None, order) | {"legend": None}}
+    # more boxes than colours are told apart by their place alone
+    shown = {"color": colour("group", None, order) | {"legend": None}} if len(order) <= len(PALETTE) else {}
     layers = box_layers(number("q1", title, domain), place | shown, {"group": kind}, across="x")
     return frame(description, rows, width=420, height={"step": 34}, layer=layers)
 
 
 def boxes_side_by_side(
-    rows: Sequence[Row], place: str, hue: str, title: str, description: str, domain: Sequence[float] | None = None
+    rows: Sequence[Row], by: tuple[str, str], title: str, description: str, domain: Sequence[float]
 ) -> Chart:
-    """Upright boxes at each `place`, one a `hue` beside the other, a panel a corpus; the words are keys of the rows."""
-    places, hues, corpora = (list(dict.fromkeys(row[key] for row in rows)) for key in (place, hue, "corpus"))
-    placed = {
-        "x": category(place, place, places) | {"axis": {"labelAngle": -30}},
-        "xOffset": category(hue, hue, hues),
-        "color": colour(hue, hue, hues),
-        "opacity": unless_faded(1),
-    }
-    told = {"corpus": "corpus", place: place, hue: hue}
-    layers = box_layers(number("q1", title, domain), placed, told, across="y")
-    layers[-2]["params"] = fading(hue)
-    view = {"width": {"step": 26}, "height": 240, "layer": layers}
-    facet = category("corpus", None, corpora) | {"header": {"labelFontWeight": "bold"}}
-    return frame(description, rows, facet=facet, columns=3, spec=view, resolve={"scale": {"x": "independent"}})
+    """Upright boxes by the two keys of the rows, the second within the first; a panel a corpus."""
+    told = {"corpus": "corpus", **{key: key for key in by}}
+    layers = box_layers(number("q1", title, domain), placed_by(rows, by), told, across="y")
+    return panels(rows, layers, choose_in=1, by=by[1], description=description)
 
 
 def box_layers(
@@ -73,7 +65,7 @@ def box_layers(
     return [
         {"mark": {"type": "rule"}, "encoding": plain | told | {across: at("low"), end: {"field": "high"}}},
         {
-            "mark": {"type": "bar", "size": 16, "stroke": "black", "strokeWidth": 0.5},
+            "mark": {"type": "bar", "size": 16, "stroke": "black", "strokeWidth": 0.5, "color": PALETTE[0]},
             "encoding": dict(placed) | told | {across: at("q1"), end: {"field": "q3"}},
         },
         {

@@ -21,7 +21,7 @@ _CONFIG = {
     "background": "white",
     "range": {"category": list(PALETTE), "symbol": list(SHAPES)},
     "view": {"stroke": "transparent"},
-    "axis": {"labelLimit": 260, "titleFontWeight": "normal", "gridColor": "#e5e5e5"},
+    "axis": {"labelLimit": 260, "labelFlush": False, "titleFontWeight": "normal", "gridColor": "#e5e5e5"},
     "legend": {"labelLimit": 220, "titleFontWeight": "normal", "symbolOpacity": 1},
     "header": {"labelLimit": 300, "titleFontWeight": "normal"},
 }

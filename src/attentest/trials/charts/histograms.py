@@ -34,13 +34,13 @@ def histograms(
         "height": 220,
         "transform": [{"flatten": ["from", "to", "texts", "share"]}],
         "params": fading("class"),
-        "mark": {"type": "bar", "strokeWidth": 1, "binSpacing": 0},
+        "mark": {"type": "bar", "binSpacing": 0},
         "encoding": {
-            "x": number("from", title, [edges[0], edges[-1]]) | {"axis": {"tickCount": 8}},
+            "x": number("from", title, [edges[0], edges[-1]])
+            | {"bin": "binned", "axis": {"tickCount": 7 if len(panels) == 1 else 5}},
             "x2": {"field": "to"},
             "y": number("share", "share of the class's texts", zero=True) | {"stack": None},
             "color": colour("class", "predicted", [group.name for group in groups]),
-            "stroke": colour("class", None, [group.name for group in groups]) | {"legend": None},
             "opacity": unless_faded(0.5),
             "tooltip": tooltip(
                 **{"class": "predicted", "from": "from|.3f", "to": "to|.3f", "texts": "texts|,", "share": "share|.1%"}

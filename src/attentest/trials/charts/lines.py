@@ -25,7 +25,7 @@ def lines(
     names = list(dict.fromkeys(row["series"] for row in kept))
     x = number("x", x_title)
     if symmetric_log:
-        x |= {"scale": {"type": "symlog"}, "axis": {"values": sorted({row["x"] for row in kept})}}
+        x |= {"scale": {"type": "symlog"}, "axis": {"values": sorted({row["x"] for row in kept}), "format": "~g"}}
     shared = {
         "x": x,
         "color": colour("series", None, names),

@@ -22,8 +22,8 @@ def tradeoff(rows: Sequence[Mapping[str, Any]], description: str) -> Chart:
     kinds = list(KINDS)
     told = {"kind": "model", "class": "predicted", "lambda": "λ|~g", "tvd": "TVD|.3f", "jsd": "JSD|.3f", "f1": "F1|.3f"}
     place = {
-        "x": number("tvd", "TVD to the base model's predictions (0–1)", zero=True),
-        "y": number("jsd", "JSD to the base model's attention (nats, at most 0.693)", [0, 0.7]),
+        "x": number("tvd", "TVD to the base's predictions (0–1)", zero=True),
+        "y": number("jsd", "JSD to the base's attention (nats)", [0, 0.7]),
     }
     look = {"field": "kind", "type": "nominal", "title": None}
     view = {

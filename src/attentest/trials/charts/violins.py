@@ -64,7 +64,7 @@ def violins_by_bin(table: pa.Table, value: str, title: str, description: str, la
                 "mark": {"type": "area", "line": {"strokeWidth": 1}, "clip": True},
                 "encoding": shown
                 | {
-                    "x": number("value", title, [0, largest]),
+                    "x": number("value", title, [0, largest]) | {"axis": {"tickCount": 7}},
                     "y": y,
                     "y2": {"field": "line"},
                     "detail": {"field": "bin"},
