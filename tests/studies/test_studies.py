@@ -81,7 +81,8 @@ def test_a_whole_study(tmp_path: Path) -> None:
     for row in summary["findings"]:
         finding = json.loads((out / row["folder"] / "finding.json").read_text())
         assert finding["answer"].endswith(".")
-        assert (out / row["folder"] / "figure.svg").read_text().startswith("<svg")
+        for chart in finding["charts"]:
+            assert (out / row["folder"] / chart["svg"]).read_text().startswith("<svg")
     with (out / "ours.csv").open() as file:
         cells = {(row["variant"], row["measure"]): float(row["value"]) for row in csv.DictReader(file)}
     assert 0 <= cells[("guide: base LSTM", "f1")] <= 1

@@ -16,12 +16,13 @@ from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
 from attentest.trials.adversary_search import gradient_search
 from attentest.trials.adversary_vertices import best_vertices
-from attentest.trials.base import Columns, Conclusion, SimpleTrial, by_group, column
-from attentest.trials.charts import histogram
+from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column
+from attentest.trials.charts import class_groups, histograms, violins_by_bin
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
 METHODS = ("auto", "exact", "search")
+JSD_BINS = np.linspace(0, 0.7, 29)
 
 
 class Furthest(NamedTuple):
@@ -120,6 +121,7 @@ class InstanceAdversary(SimpleTrial):
         summary = {"mean max JSD": overall, "mean TVD": bootstrap(column(table, "tvd"))} | by_group(
             table, "max_jsd", "predicted"
         )
+        summary |= {f"TVD, {name}": change for name, change in by_group(table, "tvd", "predicted").items()}
         summary["share with JSD > 0.4"] = bootstrap(np.where(np.isnan(distance), 0.0, distance > 0.4))
         notes = []
         fewer = int((column(table, "candidates") < self.k).sum())
@@ -129,5 +131,25 @@ class InstanceAdversary(SimpleTrial):
             f"Within a change of {self.bound} in the prediction, weights can be moved a JSD of {overall} away "
             f"on average (at most {LARGEST_JSD:.3f} is possible)."
         )
-        chart = histogram(table, "max_jsd", f"largest JSD with TVD ≤ {self.bound}", 0.7)
-        return Conclusion(answer, summary, chart, notes)
+        return Conclusion(answer, summary, self._charts(table), notes)
+
+    def _charts(self, table: pa.Table) -> dict[str, Chart]:
+        title = f"largest JSD with TVD ≤ {self.bound} (nats, at most {LARGEST_JSD:.3f})"
+        return {
+            "ε-max JSD by class": histograms(
+                {"all": column(table, "max_jsd")},
+                class_groups(table),
+                JSD_BINS,
+                title,
+                "Histograms of the largest JSD between the model's weights and others with nearly the same prediction, "
+                "by predicted class, as in Jain & Wallace 2019 §4.2.2.",
+            ),
+            "densities by largest weight": violins_by_bin(
+                table,
+                "max_jsd",
+                title,
+                "Densities of the largest JSD to weights with nearly the same prediction, by the largest weight and "
+                "the predicted class, as in Wiegreffe & Pinter 2019, Fig. 3 e–f.",
+                largest=0.7,
+            ),
+        }

@@ -10,21 +10,25 @@ from typing import Any
 
 from attentest.studies.cells import Cell, cells_of_finding, cells_of_run, read_cells
 from attentest.studies.directions import Direction, examine, of_cells, of_published
+from attentest.studies.figures import Placed, across_models
 from attentest.studies.published import Compared, compare, of_corpus
 from attentest.studies.steps.instances import FILE as INSTANCES
 from attentest.training.folder import read_json, write_json
 from attentest.training.listener import Listener
 from attentest.training.run import Run
+from attentest.trials.charts.files import listed, save_charts
 
 HEAT_MAPS = "heat maps"
+FIGURES = "figures"
 _IN_A_NAME = str.maketrans({"/": "_", ":": "_", "\\": "_"})
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     rows: list[dict[str, Any]] = []
     comparable: dict[tuple[str, str], list[Cell]] = {}
-    findings = []
     blocks: dict[str, dict[str, Any]] = {}
+    findings: list[dict[str, Any]] = []
+    placed: list[Placed] = []
     for place in settings["results"]:
         folder = inputs[place["role"]]
         if place["kind"] == "run":
@@ -47,6 +51,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
                 cells = list(cells_of_finding(finding, place["projection"], blocks[place["block"]]["classes"]))
             target = out / "findings" / f"{place['role']} {place['block']}, {place['name']}".translate(_IN_A_NAME)
             shutil.copytree(finding_folder, target)
+            placed.append(Placed(place, finding_folder, finding))
             words = {key: place[key] for key in ("corpus", "block", "kind", "name")}
             answer = {"question": finding["question"], "answer": finding["answer"]}
             findings.append(words | answer | {"folder": str(target.relative_to(out))})
@@ -57,6 +62,9 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     _write_csv(out / "ours.csv", rows)
     summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
     summary |= {"title": settings["title"], "kind": settings["kind"], "blocks": blocks}
+    figures = across_models(placed)
+    save_charts(out / FIGURES, figures)
+    summary["figures"] = listed(figures, f"{FIGURES}/")
     summary |= {"rows": settings["rows"], "missing": settings["missing"]}
     if settings["paper"]:
         compared = compare(settings["paper"], comparable, settings["tolerances"])
