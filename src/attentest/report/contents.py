@@ -76,6 +76,7 @@ class Block:
     verdicts: Sequence[Verdict]
     sections: Sequence[Section]
     instances: Sequence[Instance] = ()
+    files: Mapping[str, str] = field(default_factory=dict)  # CSV, Parquet -> path of the instances' table
 
 
 @dataclass(frozen=True)

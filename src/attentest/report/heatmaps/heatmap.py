@@ -65,16 +65,20 @@ class Heatmap:
         return [(self.text[slice(*self.spans[i])], self.weights[i]) for i in order]
 
     def window(self, tokens: int) -> tuple[int, int]:
-        """The stretch of at most `tokens` tokens that holds the most weight."""
-        if len(self.weights) <= tokens:
-            return 0, len(self.weights)
-        total = sum(self.weights[:tokens])
-        best, start = total, 0
-        for i in range(tokens, len(self.weights)):
-            total += self.weights[i] - self.weights[i - tokens]
-            if total > best + 1e-12:
-                best, start = total, i - tokens + 1
-        return start, start + tokens
+        return window(self.weights, tokens)
+
+
+def window(weights: Sequence[float], tokens: int) -> tuple[int, int]:
+    """The stretch of at most `tokens` tokens that holds the most weight."""
+    if len(weights) <= tokens:
+        return 0, len(weights)
+    total = sum(weights[:tokens])
+    best, start = total, 0
+    for i in range(tokens, len(weights)):
+        total += weights[i] - weights[i - tokens]
+        if total > best + 1e-12:
+            best, start = total, i - tokens + 1
+    return start, start + tokens
 
 
 class Heatmaps(Sequence[Heatmap]):

@@ -1,0 +1,280 @@
+"""Read what a folder holds (an audit, a study, a run, a trial) into what a page shows."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attentest import __version__
+from attentest.errors import InputError
+from attentest.report.contents import Block, Figure, Report, Section
+from attentest.report.instances import read_instances, write_csv
+from attentest.studies.cells import stored_estimate
+from attentest.studies.experiments import EXPERIMENTS, experiment_class
+from attentest.studies.verdict import judge
+from attentest.studies.verdict.definitions import EXPERIMENT, TRIAL
+from attentest.training.folder import read_json, write_table
+from attentest.training.run import Run
+from attentest.trials import TRIALS, trial_class
+from attentest.trials.instances import instances
+from attentest.trials.subject import subject_of
+
+Thresholds = Mapping[str, float]
+HEAT_MAPS = "heat maps"
+VERDICT = "verdict.json"
+
+
+def gather(folder: Path, page: Path, thresholds: Thresholds | None = None) -> Report:
+    """`page` is where the page will lie: links to files start there."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder.")
+    reader = _Reader(folder, page.parent, kept_thresholds(folder) if thresholds is None else thresholds)
+    if (folder / "summary.json").is_file():
+        return reader.study()
+    if (folder / "run.json").is_file():
+        return reader.run()
+    if (folder / "finding.json").is_file():
+        return reader.trial()
+    raise InputError(
+        f"{folder} is not the folder of an audit, a study, a run or a trial: it has no summary.json, run.json or "
+        "finding.json."
+    )
+
+
+def kept_thresholds(folder: Path) -> dict[str, float]:
+    """Those other than the usual ones that an audit was given."""
+    if not (folder / VERDICT).is_file():
+        return {}
+    kept = read_json(folder / VERDICT)
+    found = kept.get("thresholds", {}) if isinstance(kept, dict) else None
+    if not isinstance(found, dict):
+        raise InputError(f"{folder / VERDICT} was not written by attentest.")
+    return found
+
+
+@dataclass(frozen=True)
+class _Reader:
+    folder: Path
+    start: Path  # where links start
+    thresholds: Thresholds
+
+    def study(self) -> Report:
+        summary = read_json(self.folder / "summary.json")
+        if not isinstance(summary, dict) or "blocks" not in summary:
+            raise InputError(f"{self.folder} was written by an earlier version; run the study again: what is in the "
+                             "store is not done again.")  # fmt: skip
+        blocks = [self._block(n, name, about, summary) for n, (name, about) in enumerate(summary["blocks"].items(), 1)]
+        rows = f"{summary['rows']:,} rows a corpus at most" if summary["rows"] else "all rows"
+        tables = {"all figures": "ours.csv", "beside the published": "beside_published.csv"}
+        tables |= {"findings of the paper": "directions.csv"}
+        return Report(
+            title=summary["title"] or summary["study"],
+            kind=summary["kind"],
+            lead=_lead(summary["kind"], blocks),
+            facts=[("budget", f"{summary['budget']}: {rows}"), ("attentest", __version__)],
+            notes=[*summary.get("notes", []), *(f"Missing, as a step failed: {name}." for name in summary["missing"])],
+            blocks=blocks,
+            figures=[self._figure(self.folder, chart) for chart in summary.get("figures", [])],
+            directions=summary["directions"],
+            published=[row for row in self._rows("beside_published.csv") if row["public"] == "True" or row["ours"]],
+            not_covered=summary.get("not_covered", {}),
+            files={
+                f"{title} ({kind})": self._link(path)
+                for title, name in tables.items()
+                for kind, path in _both(self.folder / name)
+            },
+        )
+
+    def run(self) -> Report:
+        run = Run(self.folder)
+        if not run.finished:
+            raise InputError(f"{self.folder} is not finished; train it to its end first.")
+        folders = sorted(path.parent for path in (self.folder / "trials").glob("*/finding.json"))
+        order = {name: place for place, name in enumerate(TRIALS)}
+        folders.sort(key=lambda f: order.get(f.name, len(order)))
+        table = self.folder / HEAT_MAPS / "instances.parquet"
+        write_instances(run, table)
+        block = Block(
+            anchor="model",
+            name=_name_of(run),
+            facts=_facts(_about(run)),
+            verdicts=judge(_summaries(map(_finding, folders)), self.thresholds) if folders else [],
+            sections=[self._section(f"model-{place.name}", place) for place in folders],
+            instances=read_instances(table),
+            files=self._instance_files(table),
+        )
+        notes = list(run.notes)
+        if not folders:
+            notes.append(f"No trial was held yet: attentest trial all {self.folder}")
+        return Report(
+            title=f"Run {self.folder.name}",
+            kind="run",
+            lead=_lead("run", [block]),
+            facts=[("attentest", __version__)],
+            notes=notes,
+            blocks=[block],
+        )
+
+    def trial(self) -> Report:
+        section = self._section("finding", self.folder)
+        signature = section.signature
+        block = Block("model", str(signature.get("corpus", "model")), [], [], [section])
+        return Report(
+            title=f"{section.kind.capitalize()} {section.name}",
+            kind="trial",
+            lead=section.answer,
+            facts=[("attentest", str(signature.get("attentest", __version__)))],
+            notes=[],
+            blocks=[block],
+        )
+
+    def _block(self, number: int, name: str, about: Mapping[str, Any], summary: Mapping[str, Any]) -> Block:
+        anchor = f"model-{number}"
+        own = [row for row in summary["findings"] if row["block"] == name]
+        folders = [self.folder / row["folder"] for row in own]
+        sections = [
+            self._section(f"{anchor}-{row['kind']}-{row['name']}", place)
+            for row, place in zip(own, folders, strict=True)
+        ]
+        table = self.folder / about["instances"] if about.get("instances") else None
+        return Block(
+            anchor=anchor,
+            name=name,
+            facts=_facts(about),
+            verdicts=judge(_summaries(map(_finding, folders)), self.thresholds),
+            sections=sections,
+            instances=read_instances(table) if table else [],
+            files=self._instance_files(table) if table else {},
+        )
+
+    def _section(self, anchor: str, folder: Path) -> Section:
+        finding = _finding(folder)
+        kind, name = _kind_and_name(finding)
+        about = _class_of(kind, name)
+        return Section(
+            anchor=anchor,
+            kind=kind,
+            name=name,
+            question=finding["question"],
+            answer=finding["answer"],
+            source=about.source if about else "",
+            how_to_read=about.how_to_read if about else "",
+            summary={entry: stored_estimate(row) for entry, row in finding["summary"].items()},
+            figures=[self._figure(folder, chart) for chart in finding.get("charts", [])],
+            notes=finding["notes"],
+            signature=finding["signature"],
+            files={
+                title: self._link(folder / finding["files"][key])
+                for title, key in (("CSV", "csv"), ("Parquet", "table"))
+                if key in finding["files"]
+            },
+        )
+
+    def _figure(self, folder: Path, chart: Mapping[str, str]) -> Figure:
+        return Figure(
+            title=chart["title"],
+            description=chart["description"],
+            spec=read_json(folder / chart["spec"]),
+            svg=(folder / chart["svg"]).read_text(encoding="utf-8"),
+            files={kind.upper(): self._link(folder / chart[kind]) for kind in ("svg", "png")},
+        )
+
+    def _instance_files(self, table: Path) -> dict[str, str]:
+        write_csv(table)
+        return {"CSV": self._link(table.with_suffix(".csv")), "Parquet": self._link(table)}
+
+    def _link(self, path: Path) -> str:
+        return Path(os.path.relpath(path, self.start)).as_posix()
+
+    def _rows(self, name: str) -> list[dict[str, str]]:
+        if not (self.folder / name).is_file():
+            return []
+        with (self.folder / name).open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+
+
+def write_instances(run: Run, path: Path) -> None:
+    """Heat maps of a run, made once."""
+    if not path.is_file() or path.stat().st_mtime < (run.path / "result.json").stat().st_mtime:
+        path.parent.mkdir(exist_ok=True)
+        write_table(path, instances(subject_of(run)))
+
+
+def _both(path: Path) -> list[tuple[str, Path]]:
+    found = [("CSV", path), ("Parquet", path.with_suffix(".parquet"))]
+    return [(kind, file) for kind, file in found if file.is_file()]
+
+
+def _finding(folder: Path) -> dict[str, Any]:
+    found = read_json(folder / "finding.json")
+    if not isinstance(found, dict) or not {"question", "answer", "summary", "signature"} <= set(found):
+        raise InputError(f"{folder / 'finding.json'} was not written by attentest.")
+    return found
+
+
+def _kind_and_name(finding: Mapping[str, Any]) -> tuple[str, str]:
+    return (EXPERIMENT if "experiment" in finding["signature"] else TRIAL), finding["trial"]
+
+
+def _summaries(findings: Any) -> dict[tuple[str, str], dict[str, Any]]:
+    return {_kind_and_name(f): {entry: stored_estimate(row) for entry, row in f["summary"].items()} for f in findings}
+
+
+def _class_of(kind: str, name: str) -> Any:
+    """The class of a trial or experiment; None if this version has it no more."""
+    if kind == EXPERIMENT:
+        return experiment_class(name) if name in EXPERIMENTS else None
+    return trial_class(name) if name in TRIALS else None
+
+
+def _about(run: Run) -> dict[str, Any]:
+    parts = {name: run.settings[name] for name in ("corpus", "model", "training", "text")}
+    return {"metrics": run.metrics, "texts": run.predictions.num_rows, "settings": parts, "notes": []}
+
+
+def _name_of(run: Run) -> str:
+    model = run.settings["model"]
+    return f"{run.settings['corpus']['name']} {model['encoder']}+{model['alignment']}"
+
+
+def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:
+    settings = about["settings"]
+    corpus, model, training, text = (settings[name] for name in ("corpus", "model", "training", "text"))
+    rows = {split: sum(count.values()) for split, count in corpus.get("rows", {}).items()}
+    parts = " + ".join(str(model[name]) for name in ("encoder", "alignment", "projection"))
+    scores = {name: value for name, value in about["metrics"].items() if value is not None}
+    found = [
+        ("on the test texts", ", ".join(f"{name} {value:.3f}" for name, value in scores.items())),
+        ("model", parts if model.get("structure", "flat") == "flat" else f"{model['structure']}, {parts}"),
+        ("rows", ", ".join(f"{split} {count:,}" for split, count in rows.items())),
+        ("classes", ", ".join(map(str, corpus["classes"][:12])) + (" …" if len(corpus["classes"]) > 12 else "")),
+        ("training", f"{training['epochs']} epochs, vectors {text['vectors']}, seed {training['seed']}"),
+        ("corpus hash", str(corpus["fingerprint"])),
+    ]
+    return [(name, value) for name, value in found if value] + [("note", note) for note in about["notes"]]
+
+
+def _lead(kind: str, blocks: Sequence[Block]) -> str:
+    if len(blocks) != 1 or not blocks[0].verdicts:
+        count = "One model" if len(blocks) == 1 else f"{len(blocks)} models"
+        return f"{count}, put on trial: can the attention be trusted as an explanation, and in which sense?"
+    answers: dict[str, list[str]] = {}
+    for verdict in blocks[0].verdicts:
+        answers.setdefault(verdict.answer, []).append(verdict.definition.name)
+    words = {
+        "yes": "This model's attention is {}",
+        "no": "it is not {}",
+        "unclear": "whether it is {} is unclear",
+        "not tested": "{} was not tested",
+    }
+    parts = [words[answer].format(_listed(names)) for answer in words if (names := answers.get(answer))]
+    sentence = "; ".join(parts) + "."
+    return sentence[0].upper() + sentence[1:]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

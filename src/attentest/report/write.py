@@ -1,0 +1,42 @@
+"""Write the page of a folder, and the verdict as JSON beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from attentest.errors import InputError
+from attentest.report.contents import Report
+from attentest.report.gather import VERDICT, Thresholds, gather, kept_thresholds
+from attentest.report.page import render
+from attentest.training.folder import write_json, write_whole
+
+PAGE = "report.html"
+
+
+def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds | None = None) -> tuple[Report, Path]:
+    """The page of an audit's, study's, run's or trial's folder, in it unless told where.
+
+    Thresholds that are given are kept in the folder, so that the page says the same the next time.
+    """
+    place = page or folder / PAGE
+    chosen = kept_thresholds(folder) if thresholds is None else dict(thresholds)
+    report = gather(folder, place, chosen)
+    if page is None and any(block.verdicts for block in report.blocks):
+        write_json(folder / VERDICT, {"thresholds": chosen, "models": verdicts_of(report)})
+    text = render(report)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{place.parent} cannot be made: {error.strerror}.") from error
+    write_whole(place, lambda draft: _write(draft, text))
+    return report, place
+
+
+def verdicts_of(report: Report) -> dict[str, list[dict[str, Any]]]:
+    """By model."""
+    return {block.name: [verdict.as_dict() for verdict in block.verdicts] for block in report.blocks}
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
