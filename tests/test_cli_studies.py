@@ -41,15 +41,15 @@ def test_plan_run_status_and_collect(study: Path, tmp_path: Path) -> None:
     store, out = tmp_path / "store", tmp_path / "out"
     dry = attentest("study", study, "--dry-run", "--store", store, "--json")
     planned = json.loads(dry.stdout)
-    assert len(planned["steps"]) == 7
+    assert len(planned["steps"]) == 8
     assert not any(step["done"] for step in planned["steps"])
     done = attentest("study", study, "--store", store, "--out", out, "--json")
-    assert json.loads(done.stdout)["done"] == 7
+    assert json.loads(done.stdout)["done"] == 8
     assert done.returncode == 0
-    assert "7 of 7 steps done" in attentest("status", out).stdout
+    assert "8 of 8 steps done" in attentest("status", out).stdout
     assert "0 entries" in attentest("store", "gc", "--store", store).stdout
     dry = attentest("study", study, "--dry-run", "--store", store)
-    assert dry.stdout.count("done  ") == 7
+    assert dry.stdout.count("done  ") == 8
 
 
 def test_killed_and_started_again_the_tables_are_the_same(study: Path, tmp_path: Path) -> None:

@@ -81,7 +81,8 @@ def test_a_whole_study(tmp_path: Path) -> None:
     for row in summary["findings"]:
         finding = json.loads((out / row["folder"] / "finding.json").read_text())
         assert finding["answer"].endswith(".")
-        assert (out / row["folder"] / "figure.svg").read_text().startswith("<svg")
+        for chart in finding["charts"]:
+            assert (out / row["folder"] / chart["svg"]).read_text().startswith("<svg")
     with (out / "ours.csv").open() as file:
         cells = {(row["variant"], row["measure"]): float(row["value"]) for row in csv.DictReader(file)}
     assert 0 <= cells[("guide: base LSTM", "f1")] <= 1
@@ -113,7 +114,7 @@ def test_a_changed_corpus_is_said_and_done_again(tmp_path: Path) -> None:
     file.write_text("\n".join(["text,label", *rows]))
     content = {"corpora": [str(file)], "training": SMALL["training"], "trials": ["uniform"]}
     study, store = read_study(written(tmp_path, content)), Store(tmp_path / "store")
-    assert run_study(study, tmp_path / "out", Here, store=store).done == 4
+    assert run_study(study, tmp_path / "out", Here, store=store).done == 5
     file.write_text("\n".join(["text,label", *rows, "a fine film,1"]))
     said: list[str] = []
 
@@ -124,7 +125,7 @@ def test_a_changed_corpus_is_said_and_done_again(tmp_path: Path) -> None:
         def __getattr__(self, name: str):
             return lambda *_: None
 
-    assert run_study(study, tmp_path / "out", Here, store=store, watchers=[Notes()]).done == 4
+    assert run_study(study, tmp_path / "out", Here, store=store, watchers=[Notes()]).done == 5
     assert said == [f"{file} has changed since the last run; what stands on it is done again."]
 
 
@@ -199,7 +200,7 @@ def test_what_there_is_is_summarised_when_a_step_fails(tmp_path: Path) -> None:
     assert len(outcome.failed) == 1
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert len(summary["findings"]) == 1
-    assert len(summary["missing"]) == 2
+    assert len(summary["missing"]) == 3
 
 
 def test_unknown_studies() -> None:

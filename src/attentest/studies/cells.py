@@ -66,11 +66,15 @@ def accuracy_gain(base: Run, other: Run) -> Estimate:
 
 
 def f1_gain(run: Run, other: Run, variant: str, other_variant: str) -> Cell:
+    return cell(variant, f"f1{GAIN}{other_variant}", f1_difference(run, other), model=_model(run))
+
+
+def f1_difference(run: Run, other: Run) -> Estimate:
     """The run's F1 less the other's, with its interval over the texts that both were tested on."""
     drawn = np.array(_f1_draws(run)) - np.array(_f1_draws(other))
     low, high = np.nanquantile(drawn, [0.025, 0.975])
-    value = scores(run)["f1"].value - scores(other)["f1"].value
-    return Cell(variant, f"f1{GAIN}{other_variant}", value, float(low), float(high), _model(run))
+    ours, theirs = scores(run)["f1"], scores(other)["f1"]
+    return Estimate(ours.value - theirs.value, float(low), float(high), ours.n)
 
 
 @lru_cache(maxsize=64)

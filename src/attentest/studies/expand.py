@@ -14,10 +14,13 @@ from attentest.errors import InputError
 from attentest.models import ModelSettings
 from attentest.models.build import check_pair, check_single, sites_of
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
+from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
 from attentest.studies.schema import BUDGETS, LEAST, Study
-from attentest.training.folder import hash_of
+from attentest.training.folder import FILES, hash_of
+from attentest.training.run import Run
 from attentest.trials import TRIALS, make_trial
+from attentest.trials.instances import SHOWN
 
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
@@ -31,6 +34,7 @@ class Expanded:
 
     study: Study
     budget: str
+    kind: str = "study"  # or audit
     plan: Plan = field(default_factory=Plan)
     results: dict[str, Step] = field(default_factory=dict)  # by role
     about: list[dict[str, Any]] = field(default_factory=list)  # what each result is
@@ -43,6 +47,8 @@ class Expanded:
         missing = [self.results[place["role"]].name for place in self.about if place not in kept]
         settings = {
             "study": self.study.name,
+            "title": self.study.title,
+            "kind": self.kind,
             "paper": self.study.paper,
             "budget": self.budget,
             "rows": self.study.rows,
@@ -76,27 +82,57 @@ def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) ->
     found = Expanded(study, budget)
     for source in study.corpora:
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
-        corpus = load(source, **options)
-        found.fingerprints[source] = corpus.fingerprint()
-        settings: dict[str, Any] = {
-            "name": corpus.name,
-            "fingerprint": found.fingerprints[source],
-            "recipe": dict(corpus.recipe),
-        }
-        if study.rows is not None and study.rows < len(corpus):
-            settings["rows"] = study.rows
-            corpus = corpus.sample(study.rows)
-        places = {"source": source, "options": options}
-        prepared = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, places=places, seconds=2)
-        tokens = _tokens(corpus, study.texts)
-        own = {**study.training, **study.training_on.get(source, {})}
-        models = models_for(study, corpus)
-        found.first_models[corpus.name] = model_settings(models[0]).name
-        for model in models:
-            for seed in study.seeds:
-                block = _Block(study, found.plan, corpus, prepared, own, model, seed, tokens)
-                block.add(found.results, found.about)
+        add_corpus(found, source, options, load(source, **options))
     return found
+
+
+def add_corpus(
+    found: Expanded, source: str, options: Mapping[str, Any], corpus: Corpus, taken: Run | None = None
+) -> None:
+    """The steps for one corpus; with a run that is taken as the base, the rest is trained around that."""
+    study = found.study
+    prepared, corpus = prepare(found, source, options, corpus)
+    own = {**study.training, **study.training_on.get(source, {})}
+    models = models_for(study, corpus)
+    found.first_models[corpus.name] = model_settings(models[0]).name
+    for model in models:
+        for seed in study.seeds:
+            base = None if taken is None else take(found.plan, taken)
+            _Block(study, found.plan, corpus, prepared, own, model, seed, base).add(found.results, found.about)
+
+
+def prepare(found: Expanded, source: str, options: Mapping[str, Any], corpus: Corpus) -> tuple[Step, Corpus]:
+    """The step that keeps the corpus, or as much of it as the study takes, and that."""
+    found.fingerprints[source] = corpus.fingerprint()
+    settings: dict[str, Any] = {
+        "name": corpus.name,
+        "fingerprint": found.fingerprints[source],
+        "recipe": dict(corpus.recipe),
+    }
+    rows = found.study.rows
+    if rows is not None and rows < len(corpus):
+        settings["rows"] = rows
+        corpus = corpus.sample(rows)
+    places = {"source": source, "options": dict(options)}
+    step = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, places=places, seconds=2)
+    return step, corpus
+
+
+def add_run(found: Expanded, taken: Run) -> None:
+    """A run alone: what needs no training, on the texts it was tested on."""
+    corpus = taken.test_data().corpus
+    model, seed = taken.settings["model"], taken.settings["training"]["seed"]
+    found.first_models[corpus.name] = model_settings(model).name
+    base = take(found.plan, taken)
+    _Block(found.study, found.plan, corpus, None, {}, model, seed, base).add(found.results, found.about)
+
+
+def take(plan: Plan, run: Run) -> Step:
+    """The step that brings a finished run into the store."""
+    hashes = {name: hash_of(run.path / name) for name in FILES if (run.path / name).is_file()}
+    return plan.add(
+        f"take {run.path.name}", f"{STEPS}.taken:run", {"files": hashes}, places={"path": str(run.path.resolve())}
+    )
 
 
 def models_for(study: Study, corpus: Corpus) -> Sequence[Mapping[str, Any]]:
@@ -118,20 +154,22 @@ class _Block:
     study: Study
     plan: Plan
     corpus: Corpus
-    prepared: Step
+    prepared: Step | None  # the corpus; without it nothing can be trained
     training: Mapping[str, Any]
     model: Mapping[str, Any]
     seed: int
-    tokens: tuple[float, float]  # of the training split and of the texts on trial, about
+    taken: Step | None = None  # a finished run that is the base
 
     def add(self, results: dict[str, Step], about: list[dict[str, Any]]) -> None:
+        self.tokens = _tokens(self.corpus, self.study.texts)
         base = {**self.training, **self.model, "seed": self.seed}
-        self.trained = {BASE: self._train(BASE, base, {})}
+        self.trained = {BASE: self.taken or self._train(BASE, base, {})}
         self._note(results, about, "run", BASE, self.trained[BASE])
         for name, settings in self.study.trials.items():
             self._note(results, about, "finding", name, self._trial(BASE, name, settings))
         for name, settings in self.study.experiments.items():
             self._note(results, about, "experiment", name, self._experiment(name, settings, base))
+        self._note(results, about, "instances", "heat maps", self._instances())
 
     def _note(self, results: dict[str, Step], about: list[dict[str, Any]], kind: str, name: str, step: Step) -> None:
         role = f"{len(results)}"
@@ -156,6 +194,7 @@ class _Block:
 
     def _train(self, label: str, settings: Mapping[str, Any], others: Mapping[str, Step]) -> Step:
         cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST
+        assert self.prepared is not None
         inputs = {"corpus": self.prepared, **others}
         vectors = Path(settings.get("vectors", "random"))
         settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if vectors.is_file() else {})
@@ -181,6 +220,16 @@ class _Block:
             {"run": self.trained[label]},
             modules=(module,),
             seconds=cost,
+        )
+
+    def _instances(self) -> Step:
+        """Heat maps; with those of the adversaries that were trained, if there are any."""
+        adversaries = {
+            f"adversary {label}": step for label, step in self.trained.items() if label.startswith(ADVERSARY)
+        }
+        inputs = {"run": self.trained[BASE], **adversaries}
+        return self.plan.add(
+            f"heat maps of {self._label(BASE)}", f"{STEPS}.instances:run", {"texts": SHOWN}, inputs, seconds=START
         )
 
     def _experiment(self, name: str, settings: Mapping[str, Any], base: Mapping[str, Any]) -> Step:

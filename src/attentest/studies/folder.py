@@ -12,24 +12,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attentest.engine.plan import Plan, Step
+from attentest.engine.plan import Step
 from attentest.engine.run import Watcher
 from attentest.engine.store import MANIFEST, Store, lock
 from attentest.errors import InputError
+from attentest.studies.expand import Expanded
 from attentest.training.folder import read_json, write_json
 
 STATUS, PLAN = "status.json", "plan.json"
 _EVERY = 0.5  # seconds between two writings
 
 
-def write_plan(
-    folder: Path, study: str, budget: str, store: Store, plan: Plan, fingerprints: dict[str, str]
-) -> list[str]:
+def write_plan(folder: Path, expanded: Expanded, store: Store) -> list[str]:
     """Put the plan down; sentences about corpora that are not what they were when the study was last planned."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+    study, plan, fingerprints = expanded.study.name, expanded.plan, expanded.fingerprints
     notes = []
     if (folder / PLAN).exists():
         earlier = read_json(folder / PLAN)
@@ -43,7 +43,7 @@ def write_plan(
     steps = [{"key": step.key, "name": step.name, "seconds": step.seconds} for step in plan]
     write_json(
         folder / PLAN,
-        {"study": study, "budget": budget, "store": store.place, "corpora": fingerprints, "steps": steps},
+        {"study": study, "budget": expanded.budget, "store": store.place, "corpora": fingerprints, "steps": steps},
     )
     store.register(folder, [step.key for step in plan])
     return notes

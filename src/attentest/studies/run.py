@@ -46,10 +46,19 @@ def run_study(
     store: Store | None = None,
     watchers: Sequence[Watcher] = (),
 ) -> Outcome:
+    return run_expanded(plan_study(study, budget, corpora, data_dir, rows), out, make_runner, store, watchers)
+
+
+def run_expanded(
+    expanded: Expanded,
+    out: Path,
+    make_runner: Callable[[Store], Runner],
+    store: Store | None = None,
+    watchers: Sequence[Watcher] = (),
+) -> Outcome:
     store = store or Store()
-    expanded = plan_study(study, budget, corpora, data_dir, rows)
     summary = expanded.summarise()
-    for note in write_plan(out, study.name, budget, store, expanded.plan, expanded.fingerprints):
+    for note in write_plan(out, expanded, store):
         for watcher in watchers:
             watcher.note(note)
     targets = [summary] if store.has(summary.key) else list(expanded.plan)

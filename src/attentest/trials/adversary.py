@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import torch
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
 from attentest.trials.adversary_search import gradient_search
 from attentest.trials.adversary_vertices import best_vertices
-from attentest.trials.base import Columns, Conclusion, SimpleTrial, by_group, column
-from attentest.trials.charts import histogram
+from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column
+from attentest.trials.charts import class_groups, histograms, violins_by_bin
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
 METHODS = ("auto", "exact", "search")
+JSD_BINS = np.linspace(0, 0.7, 29)
+
+
+class Furthest(NamedTuple):
+    """The reported adversary of each text; NaN, and the model's own weights, where none is within the constraint."""
+
+    weights: Float[Tensor, "batch tokens"]
+    jsd: Float[Tensor, "batch"]
+    tvd: Float[Tensor, "batch"]
+    candidates: Int[Tensor, "batch"]
+    method: str
 
 
 @dataclass(frozen=True)
@@ -67,10 +80,21 @@ class InstanceAdversary(SimpleTrial):
         return self.accepted or self.epsilon
 
     def examine(self, reading: Reading) -> Columns:
+        found = self.furthest(reading)
+        return {
+            "max_jsd": found.jsd.cpu().numpy(),
+            "tvd": found.tvd.cpu().numpy(),
+            "candidates": found.candidates.cpu().numpy(),
+            "method": [found.method] * len(reading.batch),
+        }
+
+    def furthest(self, reading: Reading) -> Furthest:
+        """The candidate furthest from the model's weights of those within the constraint, text by text."""
         exact = reading.margins is not None
         if self.method == "exact" and not exact:
             raise InputError("The exact adversary needs two classes and an affine decoder; use method search.")
-        if exact and self.method != "search":
+        exact = exact and self.method != "search"
+        if exact:
             found, count = best_vertices(reading, self.bound, self.k)
         else:
             found = gradient_search(reading, self.epsilon, self.k, self.steps, self.seed)
@@ -83,12 +107,13 @@ class InstanceAdversary(SimpleTrial):
         best = distance.argmax(1)
         rows = torch.arange(len(best), device=best.device)
         none = ~allowed.any(1)
-        return {
-            "max_jsd": torch.where(none, torch.nan, distance[rows, best]).cpu().numpy(),
-            "tvd": torch.where(none, torch.nan, change[rows, best]).cpu().numpy(),
-            "candidates": torch.minimum(allowed.sum(1), count.to(best.device)).cpu().numpy(),
-            "method": ["exact" if exact and self.method != "search" else "search"] * len(best),
-        }
+        return Furthest(
+            weights=torch.where(none.unsqueeze(1), reading.weights, found[rows, best]),
+            jsd=torch.where(none, torch.nan, distance[rows, best]),
+            tvd=torch.where(none, torch.nan, change[rows, best]),
+            candidates=torch.minimum(allowed.sum(1), count.to(best.device)),
+            method="exact" if exact else "search",
+        )
 
     def conclude(self, table: pa.Table) -> Conclusion:
         distance = column(table, "max_jsd")
@@ -96,6 +121,7 @@ class InstanceAdversary(SimpleTrial):
         summary = {"mean max JSD": overall, "mean TVD": bootstrap(column(table, "tvd"))} | by_group(
             table, "max_jsd", "predicted"
         )
+        summary |= {f"TVD, {name}": change for name, change in by_group(table, "tvd", "predicted").items()}
         summary["share with JSD > 0.4"] = bootstrap(np.where(np.isnan(distance), 0.0, distance > 0.4))
         notes = []
         fewer = int((column(table, "candidates") < self.k).sum())
@@ -105,5 +131,25 @@ class InstanceAdversary(SimpleTrial):
             f"Within a change of {self.bound} in the prediction, weights can be moved a JSD of {overall} away "
             f"on average (at most {LARGEST_JSD:.3f} is possible)."
         )
-        chart = histogram(table, "max_jsd", f"largest JSD with TVD ≤ {self.bound}", 0.7)
-        return Conclusion(answer, summary, chart, notes)
+        return Conclusion(answer, summary, self._charts(table), notes)
+
+    def _charts(self, table: pa.Table) -> dict[str, Chart]:
+        title = f"largest JSD with TVD ≤ {self.bound} (nats, at most {LARGEST_JSD:.3f})"
+        return {
+            "ε-max JSD by class": histograms(
+                {"all": column(table, "max_jsd")},
+                class_groups(table),
+                JSD_BINS,
+                title,
+                "Histograms of the largest JSD between the model's weights and others with nearly the same prediction, "
+                "by predicted class, as in Jain & Wallace 2019 §4.2.2.",
+            ),
+            "densities by largest weight": violins_by_bin(
+                table,
+                "max_jsd",
+                title,
+                "Densities of the largest JSD to weights with nearly the same prediction, by the largest weight and "
+                "the predicted class, as in Wiegreffe & Pinter 2019, Fig. 3 e–f.",
+                largest=0.7,
+            ),
+        }

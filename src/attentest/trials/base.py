@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
 Columns = Mapping[str, Any]  # column -> one entry a text
+Chart = Mapping[str, Any]  # a Vega-Lite specification
+CLASSES = "classes"  # in a table's metadata: the names of all classes in their order, as JSON
 BIN_EDGES = (0.25, 0.5, 0.75)
 BIN_NAMES = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")  # of the largest weight, as JW have them
 
@@ -23,7 +26,7 @@ BIN_NAMES = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")  # of the largest
 class Conclusion:
     answer: str
     summary: Mapping[str, Estimate]
-    chart: Mapping[str, Any] | None = None
+    charts: Mapping[str, Chart] = field(default_factory=dict)  # by title
     notes: Sequence[str] = field(default=())
 
 
@@ -80,6 +83,11 @@ def common_columns(reading: Reading, classes: Sequence[str], items: str = "token
         "max_attention": largest,
         "bin": np.array(BIN_NAMES, dtype=object)[np.digitize(largest, BIN_EDGES)],
     }
+
+
+def with_classes(table: pa.Table, classes: Sequence[str]) -> pa.Table:
+    """The table with the order of the classes, which a figure of two of them needs."""
+    return table.replace_schema_metadata({CLASSES: json.dumps(list(classes))})
 
 
 def column(table: pa.Table, name: str) -> np.ndarray:

@@ -13,8 +13,8 @@ import pyarrow as pa
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.kendall import kendall_tau
-from attentest.trials.base import Columns, Conclusion, Examiner, Trial, column
-from attentest.trials.charts import boxes
+from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
+from attentest.trials.charts import box, boxes, class_groups, histograms
 from attentest.trials.reading import Reading
 from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, require_usable, score, usable
 from attentest.trials.subject import Subject
@@ -28,6 +28,13 @@ PAPERS = (
     "hidden-leave-one-out",
 )
 SIGNIFICANT = 0.05
+TAU_BINS = np.linspace(-1, 1, 41)
+BY_CLASS = ("gradient-input-fixed", "leave-one-out")  # JW's two
+GRADIENTS, LEFT_OUT = "attention with gradients", "attention with leave-one-out"
+OF_INPUTS_AND_STATES = {  # chart -> its figure in ME, what is compared there
+    GRADIENTS: ("Fig. 1", {"gradient": "of inputs", "hidden-gradient": "of hidden states"}),
+    LEFT_OUT: ("Fig. 4", {"leave-one-out": "of inputs", "hidden-leave-one-out": "of hidden states"}),
+}
 
 
 @dataclass(frozen=True)
@@ -85,7 +92,6 @@ class _Examiner:
         pairs = [name.removeprefix("tau ") for name in table.column_names if name.startswith("tau ")]
         predicted = column(table, "predicted")
         summary: dict[str, Estimate] = {}
-        rows = []
         for pair in pairs:
             tau, p = column(table, f"tau {pair}"), column(table, f"p {pair}")
             summary[f"τ {pair}"] = bootstrap(tau)
@@ -95,8 +101,44 @@ class _Examiner:
             for name in sorted(set(predicted)):
                 summary[f"τ {pair}, {name}"] = bootstrap(tau[predicted == name])
                 summary[f"significant {pair}, {name}"] = bootstrap(significant[predicted == name])
-            rows += [{"pair": pair, "tau": round(float(v), 4)} for v in tau[~np.isnan(tau)]]
-        return Conclusion(_answer(summary, pairs), summary, boxes(rows, "pair", "tau", "Kendall τ-b", pairs))
+        return Conclusion(_answer(summary, pairs), summary, _charts(table, pairs))
+
+
+def _charts(table: pa.Table, pairs: Sequence[str]) -> dict[str, Chart]:
+    taus = {pair: column(table, f"tau {pair}") for pair in pairs}
+    own = {p.removeprefix(f"{ATTENTION} – "): tau for p, tau in taus.items() if p.startswith(f"{ATTENTION} – ")}
+    usual = {name: own[name] for name in BY_CLASS if name in own}
+    charts = {
+        "Kendall τ by class": histograms(
+            {f"attention – {name}": tau for name, tau in (usual or own).items()},
+            class_groups(table),
+            TAU_BINS,
+            "Kendall τ-b (−1 to 1)",
+            "Histograms of the rank correlation of attention with importance, by predicted class, as in Jain & "
+            "Wallace 2019 §4.1.",
+        )
+    }
+    for title, (figure, sides) in OF_INPUTS_AND_STATES.items():
+        rows = [row for name, said in sides.items() if name in own for row in box(said, own[name])]
+        if rows:
+            what = title.removeprefix("attention with ")
+            charts[title] = boxes(
+                rows,
+                f"Kendall τ-b of attention with {what} (−1 to 1)",
+                f"Box plots of the rank correlation of attention with {what} of inputs and of hidden states, as in "
+                f"Meister et al. 2021, {figure}; whiskers reach 1.5 interquartile ranges.",
+                (-1, 1),
+                what,
+            )
+    charts["all pairs of measures"] = boxes(
+        [row for pair, tau in taus.items() for row in box(pair, tau)],
+        "Kendall τ-b (−1 to 1)",
+        "Box plots of the rank correlation of every two of attention and the measures of importance; whiskers reach "
+        "1.5 interquartile ranges.",
+        (-1, 1),
+        "pair",
+    )
+    return charts
 
 
 def _answer(summary: Mapping[str, Estimate], pairs: Sequence[str]) -> str:

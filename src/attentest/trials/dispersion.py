@@ -15,7 +15,7 @@ from attentest.importance.influence import influence
 from attentest.measures.entropy import normalised_entropy
 from attentest.measures.intervals import bootstrap
 from attentest.trials.base import Columns, Conclusion, Examiner, Trial, column
-from attentest.trials.charts import boxes
+from attentest.trials.charts import box, boxes
 from attentest.trials.reading import Reading
 from attentest.trials.scores import ATTENTION, ScoreSettings, score, usable
 from attentest.trials.subject import Subject
@@ -88,15 +88,17 @@ class _Examiner:
     def conclude(self, table: pa.Table) -> Conclusion:
         names = [name for name in (*self.scored, INFLUENCE) if not np.isnan(column(table, name)).all()]
         summary = {f"entropy of {name}": bootstrap(column(table, name)) for name in names}
-        rows = [
-            {"measure": name, "entropy": round(float(v), 4)}
-            for name in names
-            for v in column(table, name)
-            if not np.isnan(v)
-        ]
+        chart = boxes(
+            [row for name in names for row in box(name, column(table, name))],
+            "normalised entropy (0: one token, 1: all alike)",
+            "Box plots of the normalised entropy of attention, of gradients, of leave-one-out and of the influence on "
+            "hidden states, as in Meister et al. 2021, Fig. 2; whiskers reach 1.5 interquartile ranges.",
+            (0, 1),
+            "measure",
+        )
         found = ", ".join(f"{summary[f'entropy of {name}']} for {name}" for name in names)
         answer = f"Normalised entropy is {found}." if names else "No text has more than one item to spread over."
         notes = [f"Influence on hidden states: a sample of {len(self.sample):,} texts."]
         if self.scored != SCORED:
             notes = ["Gradients were left out: the model lacks embed and encode_embedded."]
-        return Conclusion(answer, summary, boxes(rows, "measure", "entropy", "normalised entropy", names), notes)
+        return Conclusion(answer, summary, {"entropy of influence": chart}, notes)

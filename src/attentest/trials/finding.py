@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import csv
 
+from attentest.errors import unknown_name
 from attentest.measures.intervals import Estimate
 from attentest.report.tables import html_table
 from attentest.training.folder import write_json, write_table, write_whole
+from attentest.trials.base import Chart
+from attentest.trials.charts.files import listed, png_of, save_charts, svg_of
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A tidy table, a summary with intervals, a figure, a sentence, and what produced them."""
+    """A tidy table, a summary with intervals, figures, a sentence, and what produced them."""
 
     trial: str
     question: str
@@ -24,22 +28,29 @@ class Finding:
     table: pa.Table
     summary: Mapping[str, Estimate]
     signature: Mapping[str, Any]
-    chart: Mapping[str, Any] | None = None  # a Vega-Lite specification
+    charts: Mapping[str, Chart] = field(default_factory=dict)  # by title: Vega-Lite specifications
     notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def figure(self) -> Any:
-        """The figure as an Altair chart."""
+        """The first figure as an Altair chart."""
         import altair
 
-        return altair.Chart.from_dict(dict(self.chart)) if self.chart is not None else None
+        return altair.Chart.from_dict(dict(self._chart(None))) if self.charts else None
 
-    def svg(self) -> str:
-        import vl_convert
+    def svg(self, name: str | None = None) -> str:
+        """A figure by its title, or the first one."""
+        return svg_of(self._chart(name))
 
-        text: str = vl_convert.vegalite_to_svg(dict(self.chart or {}))
-        return text
+    def png(self, name: str | None = None) -> bytes:
+        return png_of(self._chart(name))
+
+    def _chart(self, name: str | None) -> Chart:
+        chosen = next(iter(self.charts), "") if name is None else name
+        if chosen not in self.charts:
+            raise unknown_name(f"figure of the finding {self.trial}", chosen, self.charts)
+        return self.charts[chosen]
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -49,32 +60,25 @@ class Finding:
             "summary": {name: estimate.as_dict() for name, estimate in self.summary.items()},
             "notes": list(self.notes),
             "signature": dict(self.signature),
+            "charts": listed(self.charts),
             "files": dict(self.files),
         }
 
     def save(self, folder: Path) -> Finding:
-        """Write table, figure and settings; the finding with the paths of its files."""
+        """Write table, figures and settings; the finding with the paths of its files."""
         folder.mkdir(parents=True, exist_ok=True)
-        files = {"table": folder / "table.parquet", "finding": folder / "finding.json"}
-        write_table(files["table"], self.table)
-        if self.chart is not None:
-            files |= {"figure": folder / "figure.svg", "chart": folder / "figure.json"}
-            picture = self.svg()
-            write_whole(files["figure"], lambda draft: _write(draft, picture))
-            write_json(files["chart"], dict(self.chart))
-        saved = Finding(**{**vars(self), "files": {name: str(path) for name, path in files.items()}})
+        names = {"table": "table.parquet", "csv": "table.csv", "finding": "finding.json"}
+        write_table(folder / names["table"], self.table)
+        write_whole(folder / names["csv"], lambda draft: csv.write_csv(self.table, draft))
+        save_charts(folder, self.charts)
         # names alone: a folder may be moved
-        write_json(files["finding"], saved.as_dict() | {"files": {name: path.name for name, path in files.items()}})
-        return saved
+        write_json(folder / names["finding"], self.as_dict() | {"files": names})
+        return Finding(**{**vars(self), "files": {kind: str(folder / name) for kind, name in names.items()}})
 
     def __repr__(self) -> str:
         return f"Finding({self.trial}: {self.answer})"
 
     def _repr_html_(self) -> str:
         rows = [(name, e.value, f"[{e.low:.3f}, {e.high:.3f}]", e.n) for name, e in self.summary.items()]
-        picture = self.svg() if self.chart is not None else ""
-        return html_table(["", "value", "95 % interval", "n"], rows, caption=self.answer) + picture
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+        pictures = "".join(svg_of(chart) for chart in self.charts.values())
+        return html_table(["", "value", "95 % interval", "n"], rows, caption=self.answer) + pictures

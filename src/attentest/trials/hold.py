@@ -11,7 +11,7 @@ import pyarrow as pa
 import torch
 
 from attentest import __version__
-from attentest.trials.base import Columns, Examiner, Trial, common_columns
+from attentest.trials.base import Columns, Examiner, Trial, common_columns, with_classes
 from attentest.trials.finding import Finding
 from attentest.trials.reading import readings
 from attentest.trials.subject import Subject
@@ -50,7 +50,7 @@ def _conclude(
 ) -> Finding:
     place = np.argsort(rows, kind="stable")  # back from shortest-first to the order of the corpus
     head = {"id": subject.ids(rows), "label": subject.labels(rows).tolist()}
-    table = pa.table({**head, **columns}).take(place)
+    table = with_classes(pa.table({**head, **columns}).take(place), subject.classes)
     conclusion = examiner.conclude(table)
     finding = Finding(
         trial=trial.name,
@@ -66,7 +66,7 @@ def _conclude(
             "settings": asdict(examiner if isinstance(examiner, Trial) else trial),  # type: ignore[call-overload]
             **subject.signature,
         },
-        chart=conclusion.chart,
+        charts=conclusion.charts,
         notes=tuple(conclusion.notes),
     )
     return finding if subject.folder is None else finding.save(subject.folder / subject.place_of(trial.name))

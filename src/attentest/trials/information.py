@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,11 +15,12 @@ from attentest.errors import InputError
 from attentest.measures.information import cluster, mutual_information
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.weighted_tau import weighted_tau
-from attentest.trials.base import Columns, Conclusion, Examiner, Trial
-from attentest.trials.charts import lines
+from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial
+from attentest.trials.charts import box, boxes, by_rank
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
+TAU_CHART = "weighted τ over clusterings"
 SMALLEST_WEIGHT, SHARE_ABOVE, OUTPUT_CLUSTERS = 1e-5, 0.8, 5
 
 
@@ -100,19 +102,20 @@ class _Examiner:
         tau = bootstrap(np.array(taus))
         summary = {"weighted τ": tau, "ranks": Estimate(k, k, k, len(weights))}
         summary |= {f"MI at rank {i + 1}": bootstrap(np.array(curves)[:, i]) for i in range(min(k, 10))}
+        summary |= {run_name(i): Estimate(found, found, found, k) for i, found in enumerate(taus, 1)}
         answer = (
             f"Weight and information agree with a weighted τ of {tau} over the {k} highest ranks "
             f"({self.trial.runs} clusterings)."
             if k > 1
             else "Only one rank can be compared, so no correlation is defined."
         )
-        series = {"mutual information (nats)": mean_curve.tolist(), "mean weight": mean_weight}
-        rows = [
-            {"rank": i, "value": value, "series": name}
-            for name, values in series.items()
-            for i, value in enumerate(values, 1)
-        ]
-        return Conclusion(answer, summary, lines(rows, "rank", "value", "series", "attention rank", "value"), notes)
+        curve = by_rank(
+            {"mutual information (nats)": mean_curve, "mean weight": np.array(mean_weight)},
+            "Mutual information of the hidden states with the output, and mean weight, by rank of attention: the two "
+            "that the weighted τ of Wen et al. 2022 §3.2 compares.",
+        )
+        charts = {TAU_CHART: tau_boxes({"this model": taus}), "information and weight by rank": curve}
+        return Conclusion(answer, summary, charts, notes)
 
     def _last_rank(self, weights: np.ndarray) -> int:
         there = np.maximum((weights >= 0).sum(0), 1)
@@ -126,6 +129,22 @@ class _Examiner:
         return most, [
             f"{texts:,} texts are too few for {self.trial.clusters} clusters of at least two; {most} were used instead."
         ]
+
+
+def run_name(run: int) -> str:
+    """The weighted τ of one clustering, in the summary."""
+    return f"weighted τ, clustering {run}"
+
+
+def tau_boxes(models: Mapping[str, Sequence[float]]) -> Chart:
+    return boxes(
+        [row for name, taus in models.items() for row in box(name, np.array(taus, float))],
+        "weighted Kendall τ (−1 to 1)",
+        "Box plots over clusterings of the weighted correlation of weight and mutual information, as in Wen et al. "
+        "2022, Fig. 2; whiskers reach 1.5 interquartile ranges.",
+        (-1, 1),
+        "model",
+    )
 
 
 def _output_labels(logits: np.ndarray, seed: int) -> np.ndarray:

@@ -110,11 +110,14 @@ class Permutation(SimpleTrial):
             f"Shuffled weights move the prediction by {overall} (TVD) in the median of {self.permutations} "
             "permutations, on average over texts."
         )
-        return Conclusion(
-            answer,
-            {"mean of median TVD": overall} | groups,
-            violins_by_bin(table, "median_tvd", "median TVD over permutations"),
+        chart = violins_by_bin(
+            table,
+            "median_tvd",
+            "median TVD over permutations (0–1)",
+            "Densities of the median change of the prediction over permutations of the weights, by the largest weight "
+            "and the predicted class, as in Vashishth et al. 2019, Fig. 2, after Jain & Wallace 2019.",
         )
+        return Conclusion(answer, {"mean of median TVD": overall} | groups, {"densities by largest weight": chart})
 
 
 def _orders(seed: int, permutations: int, length: int) -> Int[np.ndarray, "permutations length"]:

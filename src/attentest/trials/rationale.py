@@ -14,7 +14,7 @@ from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import Sequences
 from attentest.text.tokenizer import Tokenizer, mark_tokens
 from attentest.trials.base import Columns, Conclusion, Trial, column
-from attentest.trials.charts import boxes
+from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
@@ -38,12 +38,10 @@ class Rationale(Trial):
         return bool(_marks(subject.data).any())
 
     def examiner(self, subject: Subject) -> _Marked:
-        marks = _marks(subject.data)
+        marks, sequences = marks_of(subject)
         if not marks.any():
             raise InputError(f"{subject.data.corpus.name} has no rationales, which the trial rationale needs.")
-        if subject.items == "sentences":
-            return _Marked(*_of_sentences(subject.data, marks))
-        return _Marked(subject.data.sequences, marks)
+        return _Marked(sequences, marks)
 
 
 @dataclass(frozen=True)
@@ -64,24 +62,54 @@ class _Marked:
         }
 
     def conclude(self, table: pa.Table) -> Conclusion:
+        heaviest, weight, share = (
+            column(table, name) for name in ("heaviest_in_rationale", "weight_on_rationale", "rationale_share")
+        )
         summary = {
-            "heaviest token in the rationale": bootstrap(column(table, "heaviest_in_rationale")),
-            "weight on the rationale": bootstrap(column(table, "weight_on_rationale")),
-            "tokens in the rationale": bootstrap(column(table, "rationale_share")),
+            "heaviest token in the rationale": bootstrap(heaviest),
+            "weight on the rationale": bootstrap(weight),
+            "tokens in the rationale": bootstrap(share),
+            "weight − tokens in the rationale": bootstrap(weight - share),
+            "heaviest in the rationale − tokens in the rationale": bootstrap(heaviest - share),
         }
-        rows = [
-            {"what": label, "share": round(float(value), 5)}
-            for label, name in (("weight", "weight_on_rationale"), ("tokens", "rationale_share"))
-            for value in column(table, name)[~np.isnan(column(table, name))]
-        ]
         answer = (
             f"The heaviest token lies in the rationale for {summary['heaviest token in the rationale']} of the texts; "
             f"by chance it would for {summary['tokens in the rationale'].value:.3f}."
         )
-        without = int(np.isnan(column(table, "rationale_share")).sum())
+        without = int(np.isnan(share).sum())
         notes = [f"{without:,} texts without a rationale in what is read of them were left out."] if without else []
-        chart = boxes(rows, "what", "share", "share that lies in the rationale", ("weight", "tokens"))
-        return Conclusion(answer, summary, chart, notes)
+        title = "share in the rationale (0–1)"
+        means = bars(
+            [
+                *interval("heaviest token", summary["heaviest token in the rationale"]),
+                *interval("weight", summary["weight on the rationale"]),
+                *interval("tokens (chance)", summary["tokens in the rationale"]),
+            ],
+            title,
+            "How often the heaviest token lies in the known rationale, and how much of the weight and of the tokens "
+            "does, on average over texts with 95 % intervals.",
+            "what",
+        )
+        spread = boxes(
+            [*box("weight", weight), *box("tokens", share)],
+            title,
+            "Box plots over texts of how much of the weight, and how many of the tokens, lie in the known rationale; "
+            "whiskers reach 1.5 interquartile ranges.",
+            (0, 1),
+            "what",
+        )
+        return Conclusion(
+            answer, summary, {"share in the rationale": means, "weight and tokens by text": spread}, notes
+        )
+
+
+def marks_of(subject: Subject) -> tuple[np.ndarray, Sequences]:
+    """A 1 for each item of a text that belongs to its rationale, and the layout of these."""
+    marks = _marks(subject.data)
+    if subject.items == "sentences":
+        sequences, marks = _of_sentences(subject.data, marks)
+        return marks, sequences
+    return marks, subject.data.sequences
 
 
 def _of_sentences(data: TokenizedCorpus, marks: np.ndarray) -> tuple[Sequences, np.ndarray]:

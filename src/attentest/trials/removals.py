@@ -11,7 +11,7 @@ from attentest.measures.divergences import jsd
 from attentest.measures.intervals import bootstrap
 from attentest.measures.mcnemar import mcnemar_p
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
-from attentest.trials.charts import scatter, two_by_two
+from attentest.trials.charts import cross_table, scatter
 from attentest.trials.reading import Reading
 from attentest.trials.removal import most_attended_and_random, without
 
@@ -55,8 +55,16 @@ class Removal(SimpleTrial):
             f"Removing the heaviest item moves the output by {summary['mean ΔJS']} more (JS) than removing a random "
             f"one; the random one matters more in {negative} of the texts."
         )
-        chart = scatter(table, "delta_attention", "delta_js", "α of heaviest − α of random item", "ΔJS")
-        return Conclusion(answer, summary, chart)
+        chart = scatter(
+            table,
+            "delta_attention",
+            "delta_js",
+            "α of heaviest − α of random item (0–1)",
+            "ΔJS (nats)",
+            "How much more the output moves when the heaviest item goes than when a random one does, against the "
+            "difference of their weights, as in Serrano & Smith 2019, Fig. 3, and Vashishth et al. 2019, Fig. 3.",
+        )
+        return Conclusion(answer, summary, {"ΔJS by difference of weights": chart})
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,7 @@ class Flips(SimpleTrial):
         heaviest, random = column(table, "flip_heaviest"), column(table, "flip_random")
         only_heaviest, only_random = int((heaviest & ~random).sum()), int((random & ~heaviest).sum())
         cells = [
-            {"heaviest": _word(h), "random": _word(r), "share": float(((heaviest == h) & (random == r)).mean())}
+            {"y": _word(h), "x": _word(r), "share": float(((heaviest == h) & (random == r)).mean())}
             for h in (True, False)
             for r in (True, False)
         ]
@@ -93,14 +101,22 @@ class Flips(SimpleTrial):
             "flips when a random one goes": bootstrap(random.astype(float)),
             "flips only when the heaviest goes": bootstrap((heaviest & ~random).astype(float)),
             "flips only when the random one goes": bootstrap((random & ~heaviest).astype(float)),
+            "flips, heaviest − random": bootstrap(heaviest.astype(float) - random.astype(float)),
         }
         p = mcnemar_p(only_heaviest, only_random)
         answer = (
             f"The decision flips in {summary['flips when the heaviest goes']} of the texts without the heaviest item "
             f"and in {summary['flips when a random one goes']} without a random one (McNemar p = {p:.2g})."
         )
-        chart = two_by_two(cells, "random", "heaviest", "random item removed", "heaviest item removed")
-        return Conclusion(answer, summary, chart)
+        chart = cross_table(
+            cells,
+            "random item removed",
+            "heaviest item removed",
+            (_word(True), _word(False)),
+            "Shares of texts whose decision flips when the heaviest item goes and when a random one does, as in "
+            "Serrano & Smith 2019, Table 2.",
+        )
+        return Conclusion(answer, summary, {"decision flips": chart})
 
 
 def _word(flipped: bool) -> str:

@@ -12,10 +12,11 @@ from attentest.interventions import permuted, random_weights, uniform_weights
 from attentest.measures.divergences import tvd
 from attentest.measures.intervals import bootstrap
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
-from attentest.trials.charts import boxes
+from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.reading import Reading
 
 VARIANTS = ("uniform", "random", "permuted")
+ACCURACY = "accuracy by weights at inference"
 
 
 @dataclass(frozen=True)
@@ -55,21 +56,36 @@ class Uniform(SimpleTrial):
     def conclude(self, table: pa.Table) -> Conclusion:
         right = column(table, "right").astype(float)
         summary = {"accuracy": bootstrap(right)}
-        rows = []
         for name in VARIANTS:
             changed = column(table, f"right_{name}").astype(float)
             summary[f"accuracy, {name}"] = bootstrap(changed)
             summary[f"difference, {name}"] = bootstrap(changed - right)
             summary[f"mean TVD, {name}"] = bootstrap(column(table, f"tvd_{name}"))
-            rows += [{"weights": name, "tvd": round(float(v), 5)} for v in column(table, f"tvd_{name}")]
         losses = ", ".join(f"{100 * summary[f'difference, {name}'].value:+.1f} {name}" for name in VARIANTS)
-        interval = summary["difference, uniform"]
-        needed = "is needed" if interval.high < 0 else "is not shown to be needed"
+        needed = "is needed" if summary["difference, uniform"].high < 0 else "is not shown to be needed"
         answer = (
             f"At inference the trained attention {needed}: of an accuracy of {summary['accuracy']}, points change by "
             f"{losses}."
         )
-        return Conclusion(answer, summary, boxes(rows, "weights", "tvd", "TVD to the model's output", VARIANTS))
+        accuracy = bars(
+            [
+                *interval("the model's own", summary["accuracy"]),
+                *(row for name in VARIANTS for row in interval(name, summary[f"accuracy, {name}"])),
+            ],
+            "accuracy (0–1)",
+            "Accuracy with the model's own weights and with others in their place at inference, with 95 % intervals, "
+            "as in Vashishth et al. 2019, Fig. 1.",
+            "weights at inference",
+        )
+        change = boxes(
+            [row for name in VARIANTS for row in box(name, column(table, f"tvd_{name}"))],
+            "TVD to the model's prediction (0–1)",
+            "Box plots of how far predictions move when other weights take the place of the model's; whiskers reach "
+            "1.5 interquartile ranges.",
+            (0, 1),
+            "weights",
+        )
+        return Conclusion(answer, summary, {ACCURACY: accuracy, "change of predictions": change})
 
 
 def _labels(reading: Reading) -> torch.Tensor:

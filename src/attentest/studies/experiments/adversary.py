@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
-from attentest.studies.cells import Cell, cell, cells_of_run, f1_gain, scores
+from attentest.studies.cells import Cell, cell, cells_of_run, f1_difference, f1_gain, scores, stored_estimate
 from attentest.studies.experiments.base import (
     BASE,
     Difference,
@@ -22,14 +22,17 @@ from attentest.studies.experiments.base import (
     difference,
 )
 from attentest.training.run import Run
-from attentest.trials.base import Conclusion
-from attentest.trials.charts import curve
+from attentest.trials.base import Chart, Conclusion
+from attentest.trials.charts import PALETTE, distinct, tradeoff
 
+ALL = "all texts"
 # WP Table 5, SST and IMDb
 LAMBDAS = (
     *(0.0, 1e-5, 5e-5, 1e-4, 2e-4, 4e-4, 5e-4, 5.2e-4, 5.25e-4, 5.35e-4, 5.5e-4, 6e-4, 7e-4, 7.5e-4, 8e-4),
     *(0.001, 0.005, 0.01, 0.1, 0.5, 1.0),
 )
+
+ADVERSARY = "lambda "  # what the label of an adversary's training begins with
 
 
 @dataclass(frozen=True)
@@ -77,34 +80,34 @@ class TrainedAdversary(Experiment):
             run = runs[f"lambda {strength:g}"]
             apart, variant = difference(base, run), f"adversary, lambda={strength:g}"
             cells += [*cells_of_run(run, variant), *cells_of_difference(variant, apart)]
-            rows += _points("adversary", strength, apart, predicted, scores(run)["f1"].value)
+            rows += _points("trained adversary", strength, apart, predicted, scores(run)["f1"].value)
             summary[f"JSD, λ = {strength:g}"], summary[f"TVD, λ = {strength:g}"] = (
                 bootstrap(apart.jsd),
                 bootstrap(apart.tvd),
             )
             summary[f"F1, λ = {strength:g}"] = scores(run)["f1"]
         for label in (*(f"seed {seed}" for seed in range(1, self.seeds + 1)), "uniform"):
-            kind = "uniform" if label == "uniform" else "seed"
+            kind = "uniform weights" if label == "uniform" else "random seed"
             rows += _points(kind, None, difference(base, runs[label]), predicted, scores(runs[label])["f1"].value)
-        found = findings[f"{BASE} adversary"]["summary"]
-        instance = {"jsd": found["mean max JSD"]["value"], "tvd": found["mean TVD"]["value"]}
-        rows.append({"kind": "instance adversary", "lambda": None, "class": "all", **instance, "f1": None})
+        rows += _instance_adversaries(findings[f"{BASE} adversary"]["summary"], [str(n) for n in np.unique(predicted)])
         far = [s for s in self.lambdas if summary[f"JSD, λ = {s:g}"].value > self.far]
         best = max(far, key=lambda s: summary[f"F1, λ = {s:g}"].value, default=None)
         if best is None:
             answer = f"No λ moves attention by a JSD of more than {self.far} on average."
         else:
+            summary["F1, far − base"] = f1_difference(runs[f"lambda {best:g}"], base)
+            summary["JSD, far"] = summary[f"JSD, λ = {best:g}"]
             cells.append(f1_gain(runs[f"lambda {best:g}"], base, "adversary, far", BASE))
             cells.append(cell("adversary, far", "jsd", summary[f"JSD, λ = {best:g}"]))
             answer = (
                 f"With λ = {best:g} a model {summary[f'JSD, λ = {best:g}']} (JSD) away predicts with an F1 of "
                 f"{summary[f'F1, λ = {best:g}']}; the base has {scores(base)['f1']}."
             )
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, curve(rows)), cells)
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, _charts(rows, predicted)), cells)
 
 
 def adversary_training(strength: float, epochs: int, patience: int) -> Training:
-    return Training(f"lambda {strength:g}", adversary_settings(strength, epochs, patience), base=BASE)
+    return Training(f"{ADVERSARY}{strength:g}", adversary_settings(strength, epochs, patience), base=BASE)
 
 
 def adversary_settings(strength: float, epochs: int, patience: int) -> dict[str, Any]:
@@ -121,11 +124,46 @@ def cells_of_difference(variant: str, apart: Difference) -> list[Cell]:
     return [cell(variant, "jsd", bootstrap(apart.jsd)), cell(variant, "tvd", bootstrap(apart.tvd), factor)]
 
 
+def _charts(rows: list[dict[str, Any]], predicted: np.ndarray) -> dict[str, Chart]:
+    """All texts together, and the classes apart: of very many the most frequent ones."""
+    found, counts = np.unique(predicted, return_counts=True)
+    often = sorted(str(name) for name in found[np.argsort(-counts, kind="stable")][: len(PALETTE)])
+    shown = dict(zip(often, distinct(often), strict=True))
+    said = (
+        "Mean JSD of the attention and TVD of the predictions to the base's, of adversaries along λ (dotted), other "
+        "seeds (▲), uniform weights (■) and instance adversaries (+)"
+    )
+    apart = [row | {"class": shown[row["class"]]} for name in often for row in rows if row["class"] == name]
+    return {
+        "JSD against TVD": tradeoff(
+            [row for row in rows if row["class"] == ALL], f"{said}; Wiegreffe & Pinter 2019, Fig. 5."
+        ),
+        "JSD against TVD by class": tradeoff(apart, f"{said}, by predicted class; Wiegreffe & Pinter 2019, Fig. 6."),
+    }
+
+
+def _instance_adversaries(found: Mapping[str, Any], classes: list[str]) -> list[dict[str, Any]]:
+    """The mean of them, over all texts and over those of each class that were on trial."""
+    keys = {ALL: ("mean max JSD", "mean TVD")} | {name: (name, f"TVD, {name}") for name in classes}
+    return [
+        {
+            "kind": "instance adversary",
+            "lambda": None,
+            "class": name,
+            "jsd": stored_estimate(found[jsd]).value,
+            "tvd": stored_estimate(found[tvd]).value,
+            "f1": None,
+        }
+        for name, (jsd, tvd) in keys.items()
+        if jsd in found and tvd in found
+    ]
+
+
 def _points(
     kind: str, strength: float | None, apart: Difference, predicted: np.ndarray, f1: float
 ) -> list[dict[str, Any]]:
     """A point over all texts, and one for each predicted class."""
-    groups = {"all": np.ones(len(predicted), bool)} | {str(name): predicted == name for name in np.unique(predicted)}
+    groups = {ALL: np.ones(len(predicted), bool)} | {str(name): predicted == name for name in np.unique(predicted)}
     return [
         {
             "kind": kind,
@@ -133,7 +171,7 @@ def _points(
             "class": name,
             "jsd": float(apart.jsd[there].mean()),
             "tvd": float(apart.tvd[there].mean()),
-            "f1": f1 if name == "all" else None,
+            "f1": f1 if name == ALL else None,
         }
         for name, there in groups.items()
     ]

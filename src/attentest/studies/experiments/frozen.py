@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from attentest.errors import InputError
+from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
 from attentest.studies.cells import Cell, accuracy_gain, cell, cells_of_run, scores
 from attentest.studies.experiments.adversary import adversary_settings
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
-from attentest.trials.charts import points
+from attentest.trials.charts import interval, intervals
 
 
 @dataclass(frozen=True)
@@ -90,4 +91,20 @@ class Frozen(Experiment):
             f"{summary['accuracy, frozen']}; by {summary['JSD, unfrozen'].value:.2f} in a new model, "
             f"{summary['accuracy, unfrozen']}; the base has {base}."
         )
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, points(rows, "model", "accuracy")), cells)
+        charts = {
+            "accuracy by what may move": intervals(
+                [row for label in (BASE, *chosen) for row in interval(label, summary[f"accuracy, {label}"])],
+                "accuracy on the test texts (0–1)",
+                "Accuracy of the base, of an adversary with all but the attention frozen and of one that is free, with "
+                "95 % intervals: Meister et al. 2021, Table 5, as a figure.",
+                "model",
+            ),
+            "JSD by what may move": intervals(
+                [row for label in chosen for row in interval(label, summary[f"JSD, {label}"])],
+                f"JSD to the base's attention (nats, at most {LARGEST_JSD:.3f})",
+                "How far the attention of the frozen and of the free adversary lies from the base's, with 95 % "
+                "intervals: Meister et al. 2021, Table 5, as a figure.",
+                "model",
+            ),
+        }
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, charts), cells)

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from attentest.studies.cells import Cell, cells_of_run, f1_gain, scores
+from attentest.studies.cells import Cell, cells_of_run, f1_difference, f1_gain, scores
 from attentest.studies.experiments.adversary import adversary_training
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
-from attentest.trials.charts import points
+from attentest.trials.charts import interval, intervals
 
 GUIDES = {"uniform": "uniform", "own": "trained MLP", "base": "base LSTM", "adversary": "adversary"}  # ours -> WP's
 
@@ -58,8 +58,18 @@ class Guides(Experiment):
         for guide, other in (("base", "own"), ("own", "uniform"), ("base", "adversary")):
             sides = [f"guide: {GUIDES[name]}" for name in (guide, other)]
             cells.append(f1_gain(runs[f"guide {guide}"], runs[f"guide {other}"], *sides))
+        for guide, theirs in GUIDES.items():
+            if guide != "base":
+                gain = f1_difference(runs["guide base"], runs[f"guide {guide}"])
+                summary[f"F1, {GUIDES['base']} − {theirs}"] = gain
         order = sorted(GUIDES.values(), key=lambda guide: -summary[f"f1, {guide}"].value)
         named = ", ".join(f"{guide} {summary[f'f1, {guide}'].value:.3f}" for guide in order)
         answer = f"Guides by the F1 that the model without context reaches: {named}."
-        chart = points([r for r in rows if r["measure"] == "f1"], "guide", "F1 on the test texts")
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)
+        chart = intervals(
+            [row for guide in GUIDES.values() for row in interval(guide, summary[f"f1, {guide}"])],
+            "F1 on the test texts (0–1)",
+            "F1 of a model without context by the weights that guide it, with 95 % intervals: Wiegreffe & Pinter 2019, "
+            "Table 3, as a figure.",
+            "guide",
+        )
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, {"F1 by guide": chart}), cells)

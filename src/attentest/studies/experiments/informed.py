@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from attentest.studies.experiments.adversary import adversary_training, cells_of
 from attentest.studies.experiments.base import BASE, Experiment, OnTrial, Result, Training, difference
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
-from attentest.trials.charts import points
+from attentest.trials.information import TAU_CHART, run_name, tau_boxes
 
 KEY = "weighted τ"
 
@@ -86,17 +87,25 @@ def compare_information(variants: Mapping[str, str], findings: Mapping[str, Any]
     estimates = {BASE: _estimate(findings, BASE)} | {v: _estimate(findings, label) for v, label in variants.items()}
     base = estimates[BASE]
     cells, rows = [], []
+    summary = {f"{KEY}, {variant}": estimate for variant, estimate in estimates.items()}
     for variant, estimate in estimates.items():
         rows.append({"model": variant, **estimate.as_dict()})
         cells.append(cell(variant, "weighted tau", estimate))
         if variant != BASE:
             # clusterings of different models have nothing to do with one another
-            cells.append(cell(variant, "delta weighted tau", independent_difference(base, estimate)))
+            summary[f"Δ {KEY}, {variant}"] = independent_difference(base, estimate)
+            cells.append(cell(variant, "delta weighted tau", summary[f"Δ {KEY}, {variant}"]))
     named = ", ".join(f"{variant} {estimate}" for variant, estimate in estimates.items())
-    summary = {f"{KEY}, {variant}": estimate for variant, estimate in estimates.items()}
     answer = f"Weighted τ of information and weight: {named}."
-    chart = points(rows, "model", "weighted τ of mutual information and weight")
-    return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)
+    chart = tau_boxes({name: _runs(findings, label) for name, label in ({BASE: BASE} | dict(variants)).items()})
+    return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, {TAU_CHART: chart}), cells)
+
+
+def _runs(findings: Mapping[str, Any], label: str) -> list[float]:
+    """The weighted τ of each clustering."""
+    summary = findings[f"{label} information"]["summary"]
+    found = itertools.takewhile(summary.__contains__, map(run_name, itertools.count(1)))
+    return [stored_estimate(summary[name]).value for name in found]
 
 
 def _estimate(findings: Mapping[str, Any], label: str) -> Estimate:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from attentest.measures.kendall import kendall_tau
 from attentest.studies.cells import Cell
 from attentest.studies.experiments.base import Experiment, OnTrial, Result, Training
 from attentest.training.run import Run
-from attentest.trials.base import Conclusion
+from attentest.trials.base import Chart, Conclusion
 from attentest.trials.charts import lines
 
 
@@ -66,7 +66,7 @@ class Sparsity(Experiment):
             {
                 "lambda": value,
                 "series": name,
-                "value": findings[f"sparsegen {value:g} {trial}"]["summary"][key]["value"],
+                **findings[f"sparsegen {value:g} {trial}"]["summary"][key],
             }
             for value in self.lambdas
             for name, (trial, key) in series.items()
@@ -83,8 +83,37 @@ class Sparsity(Experiment):
             f"{summary['τ of λ with entropy of gradient'].value:.2f}, and the agreement of attention with gradients "
             f"with {summary['τ of λ with τ attention – gradient'].value:.2f}."
         )
-        chart = lines(rows, "lambda", "value", "series", "sparsegen λ (larger is sparser)", "value")
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, _charts(rows)), cells)
+
+
+def _charts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Chart]:
+    said = {
+        "τ ": (
+            "Kendall τ against λ",
+            "Kendall τ-b (−1 to 1)",
+            "The rank correlation of attention with gradients and with leave-one-out, against the λ of sparsegen, with "
+            "95 % intervals, as in Meister et al. 2021, Fig. 3.",
+        ),
+        "entropy of ": (
+            "entropy against λ",
+            "normalised entropy (0: one token, 1: all alike)",
+            "The normalised entropy of attention and of gradients, against the λ of sparsegen, with 95 % intervals: "
+            "what Meister et al. 2021, Table 2, sums up.",
+        ),
+    }
+    charts = {}
+    for beginning, (title, y_title, description) in said.items():
+        drawn = [
+            {
+                "series": row["series"].removeprefix(beginning),
+                "x": row["lambda"],
+                **{key: row[key] for key in ("value", "low", "high")},
+            }
+            for row in rows
+            if row["series"].startswith(beginning)
+        ]
+        charts[title] = lines(drawn, "sparsegen λ (larger is sparser)", y_title, description, symmetric_log=True)
+    return charts
 
 
 def _tau(x: np.ndarray, y: np.ndarray) -> float:

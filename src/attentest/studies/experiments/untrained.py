@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from attentest.errors import InputError, unknown_name
-from attentest.studies.cells import accuracy_gain, cell, cells_of_run, scores
+from attentest.studies.cells import accuracy_gain, cell, cells_of_run, f1_difference, scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
-from attentest.trials.charts import points
+from attentest.trials.charts import bars, interval, intervals
 
 WEIGHTS = ("uniform", "random")
+ACCURACY = "accuracy by weights in training"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Untrained(Experiment):
             change = accuracy_gain(runs[BASE], runs[label])
             cells.append(cell(variant, "delta accuracy %", change, 100))
             summary[f"accuracy, {label} − base"] = change
+            summary[f"F1, {label} − base"] = f1_difference(runs[label], runs[BASE])
         for label, measures in found.items():
             summary |= {f"{name}, {label}": estimate for name, estimate in measures.items()}
         rows = [
@@ -65,5 +67,25 @@ class Untrained(Experiment):
             f"Trained with {there[0]} weights the model reaches an F1 of {found[there[0]]['f1']}, with its own "
             f"attention {found[BASE]['f1']}."
         )
-        chart = points([r for r in rows if r["measure"] == "f1"], "weights", "F1 on the test texts")
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, chart), cells)
+        named = {BASE: "learned"} | {label: label for label in there}
+        drawn = {
+            name: [row for label, said in named.items() for row in interval(said, found[label][name])]
+            for name in ("accuracy", "f1")
+        }
+        charts = {
+            ACCURACY: bars(
+                drawn["accuracy"],
+                "accuracy (0–1)",
+                "Accuracy with learned attention and with weights that are fixed in training and at inference, with "
+                "95 % intervals, as in Vashishth et al. 2019, Fig. 1.",
+                "weights in training",
+            ),
+            "F1 by weights in training": intervals(
+                drawn["f1"],
+                "F1 on the test texts (0–1)",
+                "F1 with learned attention and with weights that are fixed in training and at inference, with 95 % "
+                "intervals: Wiegreffe & Pinter 2019, Table 2, as a figure.",
+                "weights in training",
+            ),
+        }
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, charts), cells)

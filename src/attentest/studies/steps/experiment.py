@@ -39,7 +39,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
             "corpus_hash": base.settings["corpus"]["fingerprint"],
             "model": base.settings["model"],
         },
-        chart=result.conclusion.chart,
+        charts=result.conclusion.charts,
         notes=tuple(result.conclusion.notes),
     )
     finding.save(out / experiment.name)

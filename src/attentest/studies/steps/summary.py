@@ -10,34 +10,48 @@ from typing import Any
 
 from attentest.studies.cells import Cell, cells_of_finding, cells_of_run, read_cells
 from attentest.studies.directions import Direction, examine, of_cells, of_published
+from attentest.studies.figures import Placed, across_models
 from attentest.studies.published import Compared, compare, of_corpus
+from attentest.studies.steps.instances import FILE as INSTANCES
 from attentest.training.folder import read_json, write_json
 from attentest.training.listener import Listener
 from attentest.training.run import Run
+from attentest.trials.charts.files import listed, save_charts
 
+HEAT_MAPS = "heat maps"
+FIGURES = "figures"
 _IN_A_NAME = str.maketrans({"/": "_", ":": "_", "\\": "_"})
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     rows: list[dict[str, Any]] = []
     comparable: dict[tuple[str, str], list[Cell]] = {}
-    findings = []
-    classes: dict[str, list[str]] = {}
+    blocks: dict[str, dict[str, Any]] = {}
+    findings: list[dict[str, Any]] = []
+    placed: list[Placed] = []
     for place in settings["results"]:
         folder = inputs[place["role"]]
         if place["kind"] == "run":
             run = Run(folder)
-            classes[place["block"]] = run.classes
+            blocks[place["block"]] = _about(run, place)
             cells = list(cells_of_run(run, "base" if place["projection"] == "softmax" else place["projection"]))
+        elif place["kind"] == "instances":
+            target = out / HEAT_MAPS / f"{place['role']} {place['block']}.parquet".translate(_IN_A_NAME)
+            target.parent.mkdir(exist_ok=True)
+            shutil.copy2(folder / INSTANCES, target)
+            if place["block"] in blocks:
+                blocks[place["block"]]["instances"] = str(target.relative_to(out))
+            continue
         else:
             finding_folder = next(folder.glob("*/finding.json")).parent
             finding = read_json(finding_folder / "finding.json")
             if place["kind"] == "experiment":
                 cells = read_cells(folder)
             else:
-                cells = list(cells_of_finding(finding, place["projection"], classes[place["block"]]))
+                cells = list(cells_of_finding(finding, place["projection"], blocks[place["block"]]["classes"]))
             target = out / "findings" / f"{place['role']} {place['block']}, {place['name']}".translate(_IN_A_NAME)
             shutil.copytree(finding_folder, target)
+            placed.append(Placed(place, finding_folder, finding))
             words = {key: place[key] for key in ("corpus", "block", "kind", "name")}
             answer = {"question": finding["question"], "answer": finding["answer"]}
             findings.append(words | answer | {"folder": str(target.relative_to(out))})
@@ -47,6 +61,10 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
             _compare_later(comparable, place, cells)
     _write_csv(out / "ours.csv", rows)
     summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
+    summary |= {"title": settings["title"], "kind": settings["kind"], "blocks": blocks}
+    figures = across_models(placed)
+    save_charts(out / FIGURES, figures)
+    summary["figures"] = listed(figures, f"{FIGURES}/")
     summary |= {"rows": settings["rows"], "missing": settings["missing"]}
     if settings["paper"]:
         compared = compare(settings["paper"], comparable, settings["tolerances"])
@@ -58,6 +76,19 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     write_json(out / "summary.json", summary)
     page = _page(summary, verdicts, compared if settings["paper"] else [])
     (out / "summary.md").write_text(page, encoding="utf-8")
+
+
+def _about(run: Run, place: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page says about a model beside its findings."""
+    parts = {name: run.settings[name] for name in ("corpus", "model", "training", "text")}
+    return {
+        "corpus": place["corpus"],
+        "classes": run.classes,
+        "metrics": run.metrics,
+        "texts": run.predictions.num_rows,
+        "notes": run.notes,
+        "settings": parts,
+    }
 
 
 def _verdicts(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[Cell]]) -> list[dict[str, Any]]:

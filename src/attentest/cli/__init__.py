@@ -1,0 +1,29 @@
+"""The command line: parse, call, print. What does the work is imported when it is needed."""
+
+from __future__ import annotations
+
+import sys
+
+from attentest.cli.app import app
+from attentest.cli.lists import corpora, models
+from attentest.cli.studies import collect, status, study
+from attentest.cli.training import show, train
+from attentest.cli.trials import trial, trials
+from attentest.errors import InputError
+
+__all__ = ["app", "collect", "corpora", "main", "models", "show", "status", "study", "train", "trial", "trials"]
+
+
+def main() -> None:
+    """Run the command line; what the user can mend is a sentence and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        # a terminal that cannot write √ or an emoji gets a ? for it
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        app()
+    except InputError as error:
+        print(f"attentest: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,92 @@
+// Pictures become charts with tooltips when they come into view; until then, and on paper, they are pictures.
+const ROWS_SHOWN = 200;
+
+const unpackColumns = (columns) => {
+  const names = Object.keys(columns);
+  const values = names.map((name) => {
+    const column = columns[name];
+    return Array.isArray(column) ? column : column.at.map((place) => column.levels[place]);
+  });
+  return (values[0] ?? []).map((_, i) => Object.fromEntries(names.map((name, k) => [name, values[k][i]])));
+};
+
+const unpack = (part) => {
+  if (Array.isArray(part)) return part.map(unpack);
+  if (part === null || typeof part !== "object") return part;
+  const { packed, ...rest } = part;
+  const whole = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, unpack(value)]));
+  return packed ? { ...whole, values: unpackColumns(packed) } : whole;
+};
+
+const specOf = (figure) => {
+  figure.spec ??= unpack(JSON.parse(figure.querySelector(".spec").textContent));
+  return figure.spec;
+};
+
+// every table in a specification, wherever in it
+const tablesOf = (part) => {
+  if (part === null || typeof part !== "object") return [];
+  const own = part.data && Array.isArray(part.data.values) ? [part.data.values] : [];
+  const named = part.datasets ? Object.values(part.datasets) : [];
+  const within = Object.entries(part).filter(([key]) => key !== "data" && key !== "datasets");
+  return [...own, ...named, ...within.flatMap(([, value]) => tablesOf(value))];
+};
+
+const dataAsTable = (figure) => {
+  const tables = tablesOf(specOf(figure)).filter((rows) => rows.length && typeof rows[0] === "object");
+  const title = figure.dataset.title;
+  return tables.flatMap((rows, i) => {
+    const head = [...new Set(rows.flatMap(Object.keys))];
+    const cells = rows.map((row) => head.map((name) => row[name]));
+    const note = document.createElement("p");
+    note.className = "tools";
+    const csv = document.createElement("button");
+    csv.type = "button";
+    csv.textContent = "Data as CSV";
+    csv.addEventListener("click", () => save(`${figure.id}${i ? `-${i + 1}` : ""}.csv`, csvOf([head, ...cells])));
+    const shown = cells.slice(0, ROWS_SHOWN);
+    note.append(csv, cells.length > ROWS_SHOWN ? `The first ${ROWS_SHOWN} of ${cells.length.toLocaleString("en")} rows` : "");
+    return [note, makeTable(`Data of ${title}`, head, shown)];
+  });
+};
+
+const interactive = async (figure) => {
+  const picture = figure.querySelector(".picture");
+  const place = document.createElement("div");
+  picture.classList.add("drawing");
+  picture.append(place);
+  try {
+    await vegaEmbed(place, { ...specOf(figure), background: "transparent" }, {
+      renderer: "svg",
+      actions: false,
+      ast: true, // expressions are read, not compiled: the page forbids eval
+      defaultStyle: false,
+      tooltip: { disableDefaultStyle: true, id: "vg-tooltip-element" },
+    });
+    const drawn = place.querySelector("svg");
+    const old = picture.querySelector(":scope > svg");
+    drawn.setAttribute("role", "img");
+    drawn.setAttribute("aria-label", old?.getAttribute("aria-label") ?? figure.dataset.title);
+    picture.replaceChildren(place);
+    figure.dataset.interactive = "yes";
+  } catch (error) {
+    place.remove(); // the picture says the same
+    figure.dataset.interactive = "no";
+  }
+  picture.classList.remove("drawing");
+};
+
+const charts = () => {
+  const figures = [...document.querySelectorAll("figure.chart")];
+  for (const figure of figures) {
+    tableToggle(figure.querySelector(".as-table"), figure.querySelector(".picture"), () => dataAsTable(figure));
+  }
+  if (typeof vegaEmbed === "undefined" || typeof IntersectionObserver === "undefined") return;
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries.filter((one) => one.isIntersecting)) {
+      seen.unobserve(entry.target);
+      interactive(entry.target);
+    }
+  }, { rootMargin: "400px" });
+  figures.forEach((figure) => seen.observe(figure));
+};

@@ -1,0 +1,93 @@
+"""What a page shows: one structure for an audit, a study, a run, a trial and a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from attentest.measures.intervals import Estimate
+from attentest.studies.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart: what the page draws, and the files of it beside the page (paths from the page)."""
+
+    title: str
+    description: str
+    spec: Mapping[str, Any]  # Vega-Lite
+    svg: str  # the picture itself, as text
+    files: Mapping[str, str] = field(default_factory=dict)  # svg, png -> path
+
+
+@dataclass(frozen=True)
+class Section:
+    """A trial's or an experiment's finding."""
+
+    anchor: str
+    kind: str  # trial or experiment
+    name: str
+    question: str
+    answer: str
+    source: str
+    how_to_read: str
+    summary: Mapping[str, Estimate]
+    figures: Sequence[Figure]
+    notes: Sequence[str]
+    signature: Mapping[str, Any]
+    files: Mapping[str, str] = field(default_factory=dict)  # CSV, Parquet -> path of the whole table
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Weights over the shown tokens of a text, and what the model says under them."""
+
+    name: str  # original, permuted, adversarial, trained adversary
+    weights: Sequence[float]
+    predicted: str
+    probability: float
+    tvd: float  # of the prediction, to the original
+    jsd: float  # of the weights, to the original
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A text with its heat maps; long texts are shown by the stretch that has the most weight."""
+
+    id: str
+    label: str | None
+    tokens: Sequence[str]
+    gaps: Sequence[str]  # what stands before each token
+    before: int  # tokens that are not shown, before and after
+    after: int
+    marks: Sequence[bool] | None  # the known reason
+    variants: Sequence[Variant]
+    second: str | None = None
+
+
+@dataclass(frozen=True)
+class Block:
+    """One model on one corpus."""
+
+    anchor: str
+    name: str
+    facts: Sequence[tuple[str, str]]
+    verdicts: Sequence[Verdict]
+    sections: Sequence[Section]
+    instances: Sequence[Instance] = ()
+
+
+@dataclass(frozen=True)
+class Report:
+    title: str
+    kind: str  # audit, study, run, trial or comparison
+    lead: str
+    facts: Sequence[tuple[str, str]]
+    notes: Sequence[str]
+    blocks: Sequence[Block]
+    figures: Sequence[Figure] = ()  # over several blocks
+    directions: Sequence[Mapping[str, Any]] = ()  # what the paper found, and ours
+    published: Sequence[Mapping[str, Any]] = ()  # the paper's cells beside ours
+    not_covered: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)  # title -> path of a table of the whole study

@@ -1,0 +1,43 @@
+"""The libraries that draw charts in the browser, as one script."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+from attentest.errors import InputError
+from attentest.report.parts.islands import code
+from attentest.training.folder import write_whole
+
+
+@cache
+def bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed; made once for each version of vl-convert, and kept where it can be."""
+    kept = _folder() / f"vega-{version('vl-convert-python')}.js"
+    try:
+        return kept.read_text(encoding="utf-8")
+    except OSError:
+        script = _make()
+    try:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(kept, lambda draft: _write(draft, script))
+    except (OSError, InputError):  # there is no place to keep it
+        pass
+    return script
+
+
+def _make() -> str:
+    import vl_convert
+
+    # in a function, so that its hundreds of names stay out of ours
+    return str(code(f"(() => {{{vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;')}\n}})();"))
+
+
+def _folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "attentest"
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

@@ -1,0 +1,208 @@
+"""The audit: the default study, on the user's data or model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from attentest.corpora import load
+from attentest.corpora.corpus import FEWEST_ROWS, Corpus
+from attentest.errors import InputError, unknown_name
+from attentest.models.settings import HIERARCHICAL
+from attentest.studies.expand import Expanded, add_corpus, add_run
+from attentest.studies.experiments import make_experiment
+from attentest.studies.schema import Study
+from attentest.training.run import Run
+from attentest.training.settings import check_setting, sort_settings
+from attentest.trials import TRIALS
+
+_MEASURES = ["gradient-input-fixed", "leave-one-out"]  # JW's, which the verdict looks at
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much of everything; settings of trials and experiments other than their own are the papers'."""
+
+    about: str
+    rows: int | None
+    texts: int | None
+    epochs: int
+    trials: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # all are held; settings where they differ
+    experiments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+BUDGETS = {
+    "quick": Budget(
+        "a few minutes: 3,000 rows, 300 test texts, 3 epochs, 2 other seeds, one adversary",
+        rows=3000,
+        texts=300,
+        epochs=3,
+        trials={
+            "correlation": {"measures": _MEASURES},
+            "dispersion": {"influence_texts": 30},
+            "information": {"runs": 5},
+        },
+        experiments={
+            "uniform": {"weights": ["uniform"]},
+            "seeds": {"seeds": 2},
+            "guides": {"strength": 0.001, "epochs": 6, "patience": 3},
+            "adversary": {"lambdas": [0.001], "epochs": 6, "patience": 3, "seeds": 2},
+            "fix": {"runs": 5},
+            "informed-adversary": {"strength": 0.001, "epochs": 6, "patience": 3, "runs": 5},
+        },
+    ),
+    "standard": Budget(
+        "tens of minutes: 9,000 rows, 1,000 test texts, 6 epochs, 4 other seeds, five adversaries",
+        rows=9000,
+        texts=1000,
+        epochs=6,
+        trials={"dispersion": {"influence_texts": 100}},
+        experiments={
+            "uniform": {},
+            "seeds": {"seeds": 4},
+            "guides": {"strength": 0.001, "epochs": 20, "patience": 5},
+            "adversary": {"lambdas": [0.0, 1e-4, 5e-4, 0.001, 0.01], "epochs": 20, "patience": 5, "seeds": 4},
+            "frozen": {"epochs": 20, "patience": 5},
+            "fix": {},
+            "informed-adversary": {"strength": 5e-4, "epochs": 20, "patience": 5},
+            "gumbel": {},
+        },
+    ),
+    "paper": Budget(
+        "hours: every row and test text, and the papers' epochs, seeds and λ values",
+        rows=None,
+        texts=None,
+        epochs=8,
+        experiments={
+            name: {}
+            for name in (
+                *("uniform", "seeds", "guides", "adversary", "frozen", "sparsity", "fix", "informed-adversary"),
+                "gumbel",
+            )
+        },
+    ),
+}
+
+
+def plan_audit(
+    source: str,
+    budget: str = "quick",
+    *,
+    columns: Mapping[str, Any] | None = None,
+    model: Run | None = None,
+    rows: int | None = None,
+    texts: int | None = None,
+    training: Mapping[str, Any] | None = None,
+) -> tuple[Expanded, list[str]]:
+    """The plan, and sentences about what is left out of it.
+
+    `source` is anything `attentest.load` takes, or the folder of a finished run. A run alone can stand the trials that
+    need no training; a corpus with the run that was trained on it (`model`) can stand all.
+    """
+    if budget not in BUDGETS:
+        raise unknown_name("budget", budget, BUDGETS)
+    if texts is not None and texts < 1:
+        raise InputError(f"texts is {texts}; examine at least 1.")
+    chosen = BUDGETS[budget]
+    given = dict(training or {})
+    for name, value in given.items():
+        check_setting(name, value)
+    if (Path(source) / "run.json").is_file():
+        if model is not None or given or columns or rows:
+            raise InputError(f"{source} is a run: it is audited as it is, with no other model, columns or settings.")
+        return _of_run(Run(source), budget, texts or chosen.texts)
+    if rows is not None and rows < FEWEST_ROWS:
+        raise InputError(f"rows is {rows}; at least {FEWEST_ROWS} are needed.")
+    corpus = load(source, **(columns or {}))
+    chosen = replace(chosen, rows=rows or chosen.rows, texts=texts or chosen.texts)
+    if model is not None:
+        given = _settings_of(model, corpus, source, given)
+    return _of_corpus(corpus, source, dict(columns or {}), budget, chosen, given, model)
+
+
+def _of_corpus(
+    corpus: Corpus,
+    source: str,
+    columns: dict[str, Any],
+    name: str,
+    budget: Budget,
+    given: dict[str, Any],
+    model: Run | None,
+) -> tuple[Expanded, list[str]]:
+    settings = {"epochs": budget.epochs, **given}
+    sort_settings(corpus, settings)  # a sentence now rather than a failed step later
+    left_out = _left_out(settings, budget.experiments)
+    study = Study(
+        name=f"audit of {corpus.name}",
+        title=f"Audit of {corpus.name}",
+        corpora=(source,),
+        columns=columns,
+        models=(_of_model(settings),),
+        seeds=(settings.get("seed", 0),),
+        training={key: value for key, value in settings.items() if key not in (*_of_model(settings), "seed")},
+        rows=budget.rows,
+        texts=budget.texts,
+        trials=_trials(budget, corpus.has_rationale),
+        experiments={key: dict(value) for key, value in budget.experiments.items() if key not in left_out},
+    )
+    expanded = Expanded(study, name, "audit")
+    add_corpus(expanded, source, columns, corpus, model)
+    notes = [f"The experiment {key} is left out: {why}" for key, why in left_out.items()]
+    return expanded, notes
+
+
+def _of_run(run: Run, name: str, texts: int | None) -> tuple[Expanded, list[str]]:
+    if not run.finished:
+        raise InputError(f"{run.path} is not finished; train it to its end first.")
+    corpus = run.settings["corpus"]["name"]
+    study = Study(
+        name=f"audit of {run.path.resolve().name}",
+        title=f"Audit of {run.path.name}, trained on {corpus}",
+        corpora=(corpus,),
+        texts=texts,
+        trials=_trials(BUDGETS[name], "rationale" in run.attention.column_names),
+    )
+    expanded = Expanded(study, name, "audit")
+    add_run(expanded, run)
+    return expanded, [
+        "A run alone was given, so nothing was trained beside it; with its corpus "
+        "(attentest audit CORPUS --model RUN) other seeds, adversaries and guides are, too."
+    ]
+
+
+def _trials(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
+    names = [name for name in TRIALS if name != "rationale" or rationales]
+    return {name: dict(budget.trials.get(name, {})) for name in names}
+
+
+def _settings_of(model: Run, corpus: Corpus, source: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run that is taken as the base; others are trained with the same."""
+    if given:
+        raise InputError(f"{model.path} has its settings already; {', '.join(given)} cannot be set beside --model.")
+    if not model.finished:
+        raise InputError(f"{model.path} is not finished; train it to its end first.")
+    if model.settings["corpus"]["fingerprint"] != corpus.fingerprint():
+        raise InputError(
+            f"{model.path} was not trained on {source} as it is read here (their hashes differ); name the corpus and "
+            "the columns that it was trained with."
+        )
+    if model.has_given_weights:
+        raise InputError(f"{model.path} has weights that were given to it; audit a run that learned its own.")
+    return {name: value for part in ("text", "model", "training") for name, value in model.settings[part].items()}
+
+
+def _of_model(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if check_setting(name, value)[0] == "model"}
+
+
+def _left_out(settings: Mapping[str, Any], experiments: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Experiments whose models cannot be made of this one, and why."""
+    hierarchical = settings.get("structure") == HIERARCHICAL
+    found = {}
+    for name, own in experiments.items():
+        trainings = [t for t in make_experiment(name, own).trainings() if not t.optional]
+        if hierarchical and any(t.base or t.preset or t.settings.get("projection") == "random" for t in trainings):
+            found[name] = "a hierarchical model takes no given weights and no adversary."
+    return found

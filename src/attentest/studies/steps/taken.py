@@ -1,0 +1,20 @@
+"""Bring a finished run of the user's into the store."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attentest.errors import InputError
+from attentest.training.folder import hash_of
+from attentest.training.listener import Listener
+
+
+def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
+    for name, written in settings["files"].items():
+        source = Path(settings["path"]) / name
+        if hash_of(source) != written:
+            raise InputError(f"{source} has changed since the audit was planned; start it again.")
+        shutil.copy2(source, out / name)

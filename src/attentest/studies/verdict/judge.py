@@ -1,0 +1,172 @@
+"""From findings to verdicts: yes, no, unclear or not tested, under each definition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attentest.errors import InputError, unknown_name
+from attentest.measures.intervals import Estimate
+from attentest.studies.verdict.definitions import (
+    AT_LEAST,
+    AT_MOST,
+    CRITERIA,
+    DEFINITIONS,
+    EXPERIMENT,
+    MORE_THAN,
+    PEOPLE,
+    TRIAL,
+    Criterion,
+    Definition,
+)
+
+YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
+Summaries = Mapping[tuple[str, str], Mapping[str, Estimate]]  # (trial or experiment, name) -> its summary
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What one criterion says: its figure against the threshold."""
+
+    criterion: Criterion
+    threshold: float
+    figure: Estimate | None
+    answer: str
+    why: str
+
+    def as_dict(self) -> dict[str, Any]:
+        named = {name: getattr(self.criterion, name) for name in ("name", "number", "kind", "trial", "says", "side")}
+        figure = None if self.figure is None else self.figure.as_dict()
+        return named | {
+            "threshold": self.threshold,
+            "source": self.criterion.source,
+            "figure": figure,
+            "answer": self.answer,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True)
+class Verdict:
+    definition: Definition
+    answer: str
+    rulings: Sequence[Ruling]
+    confidence: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "definition": self.definition.name,
+            "means": self.definition.means,
+            "answer": self.answer,
+            "confidence": self.confidence,
+            "caveat": self.definition.caveat,
+            "paper": self.definition.paper,
+            "rulings": [ruling.as_dict() for ruling in self.rulings],
+        }
+
+
+def judge(summaries: Summaries, thresholds: Mapping[str, float] | None = None) -> list[Verdict]:
+    """A verdict under each definition, with thresholds other than the usual ones where given."""
+    chosen = check_thresholds(thresholds or {})
+    return [_verdict(definition, summaries, chosen) for definition in DEFINITIONS.values()]
+
+
+def check_thresholds(given: Mapping[str, Any]) -> dict[str, float]:
+    for name, value in given.items():
+        if name not in CRITERIA:
+            raise unknown_name("threshold", name, CRITERIA)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise InputError(f"The threshold {name} is {value!r}; expected a number.")
+    return {name: float(given.get(name, criterion.threshold)) for name, criterion in CRITERIA.items()}
+
+
+def _verdict(definition: Definition, summaries: Summaries, thresholds: Mapping[str, float]) -> Verdict:
+    rulings = [_rule(criterion, thresholds[criterion.name], summaries) for criterion in definition.criteria]
+    answers = [ruling.answer for ruling in rulings if ruling.answer != UNTESTED]
+    answer = next((word for word in (NO, UNCLEAR, YES) if word in answers), UNTESTED)
+    return Verdict(definition, answer, rulings, _confidence(answer, rulings))
+
+
+def _rule(criterion: Criterion, threshold: float, summaries: Summaries) -> Ruling:
+    def figures(kind: str, name: str, entry: str) -> Estimate | None:
+        return summaries.get((kind, name), {}).get(entry)
+
+    figure = criterion.figure(figures)
+    if figure is None or math.isnan(figure.value):
+        return Ruling(criterion, threshold, None, UNTESTED, _why_untested(criterion, summaries))
+    if math.isnan(figure.low) or math.isnan(figure.high):
+        return Ruling(criterion, threshold, figure, UNCLEAR, "the figure has no interval")
+    answer = _answer(criterion.side, threshold, figure)
+    place = {
+        YES: "the whole interval is on the side that was asked for",
+        NO: "the whole interval is on the other side",
+        UNCLEAR: "the interval holds the threshold",
+    }
+    return Ruling(criterion, threshold, figure, answer, place[answer])
+
+
+def _answer(side: str, threshold: float, figure: Estimate) -> str:
+    passed = {
+        AT_LEAST: (figure.low >= threshold, figure.high < threshold),
+        MORE_THAN: (figure.low > threshold, figure.high <= threshold),
+        AT_MOST: (figure.high <= threshold, figure.low > threshold),
+    }
+    holds, fails = passed[side]
+    return YES if holds else NO if fails else UNCLEAR
+
+
+def _why_untested(criterion: Criterion, summaries: Summaries) -> str:
+    if criterion.kind != PEOPLE and (criterion.kind, criterion.trial) not in summaries:
+        what = "experiment" if criterion.kind == EXPERIMENT else "trial"
+        return f"the {what} {criterion.trial} was not held"
+    return criterion.absent or "another trial that it is set against was not held, or the figure is not defined"
+
+
+def _confidence(answer: str, rulings: Sequence[Ruling]) -> str:
+    held = [ruling for ruling in rulings if ruling.answer != UNTESTED]
+    if not held:
+        return "Not tested: " + "; ".join(dict.fromkeys(ruling.why for ruling in rulings)) + "."
+    counts = [ruling.figure.n for ruling in held if ruling.figure is not None and ruling.figure.n]
+    tests = f"{len(held)} of {len(rulings)} tests held"
+    decisive = [ruling for ruling in held if ruling.answer == answer]
+    words = {
+        YES: f"all {len(held)} lie on the side that was asked for with their whole 95 % interval",
+        NO: f"{len(decisive)} on the other side with the whole 95 % interval",
+        UNCLEAR: f"{len(decisive)} with a 95 % interval that holds the threshold, none against it",
+    }
+    over = f" The figures are over {_range(counts)} values each." if counts else ""
+    return f"{tests}: {words[answer]}.{over}"
+
+
+def _range(counts: Sequence[int]) -> str:
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+FAILURES = {
+    f"{word}-{name}": (name, answer)
+    for name in DEFINITIONS
+    for word, answer in (("not", NO), ("unclear", UNCLEAR), ("untested", UNTESTED))
+}
+
+
+def check_failures(given: Iterable[str]) -> list[str]:
+    """Names such as not-faithful, which a verdict may be asked to fail on."""
+    names = list(given)
+    for name in names:
+        if name not in FAILURES:
+            raise unknown_name("verdict to fail on", name, FAILURES)
+    return names
+
+
+def failed(verdicts: Sequence[Verdict], on: Iterable[str]) -> list[str]:
+    """Those of the names in `on` that came true."""
+    answers = {verdict.definition.name: verdict.answer for verdict in verdicts}
+    return [name for name in on if answers[FAILURES[name][0]] == FAILURES[name][1]]
+
+
+def summary_key(signature: Mapping[str, Any]) -> tuple[str, str]:
+    """Which finding a signature is of."""
+    return (EXPERIMENT, signature["experiment"]) if "experiment" in signature else (TRIAL, signature["trial"])

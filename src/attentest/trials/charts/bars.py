@@ -1,0 +1,41 @@
+"""Bars of a score, each with its interval (VA Fig. 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attentest.trials.base import Chart
+from attentest.trials.charts.frame import category, colour, frame, number, tooltip
+from attentest.trials.charts.side_by_side import panels, placed_by
+
+Row = Mapping[str, Any]
+_TOLD = {"value": "score|.3f", "low": "from|.3f", "high": "to|.3f", "n": "texts|,"}
+
+
+def bars(rows: Sequence[Row], title: str, description: str, kind: str) -> Chart:
+    """One beside the other in the order of the rows, which come from `interval`; `kind` says what a group is."""
+    order = list(dict.fromkeys(row["group"] for row in rows))
+    placed = {"x": category("group", kind, order) | {"axis": {"labelAngle": 0, "labelLimit": 90}}}
+    shown = {"color": colour("group", None, order) | {"legend": None}}
+    layers = bar_layers(title, placed | shown, {"group": kind})
+    return frame(description, rows, width={"step": 96}, height=220, layer=layers)
+
+
+def bars_side_by_side(rows: Sequence[Row], by: tuple[str, str], title: str, description: str) -> Chart:
+    """Bars by the two keys of the rows, the second within the first; a panel a corpus."""
+    layers = bar_layers(title, placed_by(rows, by), {"corpus": "corpus", **{key: key for key in by}})
+    return panels(rows, layers, choose_in=0, by=by[1], description=description)
+
+
+def bar_layers(title: str, placed: Mapping[str, Any], named: Mapping[str, str]) -> list[dict[str, Any]]:
+    value = number("value", title, [0, 1])
+    told = {"tooltip": tooltip(**named, **_TOLD)}
+    plain = {key: channel for key, channel in placed.items() if key != "color"}
+    return [
+        {"mark": {"type": "bar"}, "encoding": dict(placed) | told | {"y": value}},
+        {
+            "mark": {"type": "rule", "strokeWidth": 1.5},
+            "encoding": plain | told | {"y": value | {"field": "low"}, "y2": {"field": "high"}},
+        },
+    ]

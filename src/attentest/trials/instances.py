@@ -1,0 +1,114 @@
+"""Single texts under the model's own weights, shuffled ones, and the furthest that give the same prediction: heat maps
+as in JW Fig. 1 and WP Fig. 2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attentest.interventions import permuted
+from attentest.text.tokenizer import Tokenizer
+from attentest.trials.adversary import InstanceAdversary
+from attentest.trials.rationale import marks_of
+from attentest.trials.reading import Reading, readings
+from attentest.trials.subject import Subject
+
+ORIGINAL, PERMUTED, ADVERSARIAL, TRAINED = "original", "permuted", "adversarial", "trained adversary"
+SHOWN = 48  # texts, a random sample
+
+SCHEMA = pa.schema(
+    {
+        "id": pa.string(),
+        "text": pa.string(),
+        "second": pa.string(),
+        "label": pa.string(),
+        "variant": pa.string(),
+        "predicted": pa.string(),
+        "probability": pa.float64(),
+        "tvd": pa.float64(),
+        "jsd": pa.float64(),
+        "start": pa.list_(pa.int32()),
+        "end": pa.list_(pa.int32()),
+        "weight": pa.list_(pa.float32()),
+        "rationale": pa.list_(pa.int8()),
+    }
+)
+
+
+@torch.no_grad()
+def instances(subject: Subject, texts: int = SHOWN, seed: int = 0) -> pa.Table:
+    """A row for each variant of each text of a sample, with the places of its tokens (or sentences, if these are
+    weighed)."""
+    chosen = np.sort(np.random.default_rng(seed).permutation(subject.rows)[:texts])
+    adversary = InstanceAdversary(seed=seed).examiner(subject)
+    marks, sequences = marks_of(subject)
+    rows: list[dict[str, Any]] = []
+    for reading in readings(subject.model, subject.data, chosen, subject.device, site=subject.site):
+        found = _variants(reading, adversary, seed)
+        for place, row in enumerate(reading.rows):
+            about = _about(subject, int(row))
+            length = int(reading.lengths[place])
+            reason = marks[sequences.offsets[row] : sequences.offsets[row + 1]]
+            about["rationale"] = reason.tolist() if reason.any() else None
+            for name, (weights, shown) in found.items():
+                rows.append({**about, "variant": name, **_seen(subject, reading, weights, shown, place, length)})
+    order = {id: place for place, id in enumerate(subject.ids(chosen))}
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: order[row["id"]]), SCHEMA)
+
+
+Weights = Float[Tensor, "batch tokens"]
+
+
+def _variants(reading: Reading, adversary: InstanceAdversary, seed: int) -> dict[str, tuple[Weights, Weights]]:
+    """Weights as the model takes them, and as shares of the whole text's attention, by name."""
+    shuffled = permuted(reading.weights, reading.mask, reading.rows, seed, reading.within)
+    found = {ORIGINAL: reading.weights, PERMUTED: shuffled, ADVERSARIAL: adversary.furthest(reading).weights}
+    # words within sentences: as much as their sentence has under the model's own weights
+    factor = reading.attention / reading.weights.clamp(min=1e-12) if reading.shares is not None else None
+    return {name: (weights, weights if factor is None else weights * factor) for name, weights in found.items()}
+
+
+def _seen(
+    subject: Subject, reading: Reading, weights: Weights, shown: Weights, place: int, length: int
+) -> dict[str, Any]:
+    one = torch.tensor([place], device=weights.device)
+    variant = weights[place : place + 1].unsqueeze(1)
+    output = reading.decode(variant, one)[0, 0].softmax(-1)
+    best = int(output.argmax())
+    return {
+        "predicted": subject.classes[best],
+        "probability": float(output[best]),
+        "tvd": float(reading.moved(variant, one)[0, 0]),
+        "jsd": float(reading.apart(weights.unsqueeze(1), reading.weights.unsqueeze(1))[place, 0]),
+        "weight": shown[place, :length].tolist(),
+    }
+
+
+def _about(subject: Subject, row: int) -> dict[str, Any]:
+    data = subject.data
+    stored = data.corpus.table.slice(int(data.rows[row]), 1).to_pylist()[0]
+    spans = Tokenizer(data.settings).spans(stored["text"])[: int(data.sequences.lengths[row])]
+    if subject.items == "sentences":
+        assert data.sentences is not None
+        begin, end = data.sequences.offsets[row : row + 2]
+        spans = _spans_of_sentences(spans, data.sentences[begin:end])
+    return {
+        "id": str(stored["id"]),
+        "text": stored["text"],
+        "second": stored.get("second"),
+        "label": subject.classes[int(data.labels[row])],
+        "start": [start for start, _ in spans],
+        "end": [end for _, end in spans],
+    }
+
+
+def _spans_of_sentences(spans: Sequence[tuple[int, int]], numbers: np.ndarray) -> list[tuple[int, int]]:
+    first = np.flatnonzero(np.diff(numbers, prepend=-1))
+    last = np.append(first[1:], len(numbers)) - 1
+    return [(spans[a][0], spans[b][1]) for a, b in zip(first.tolist(), last.tolist(), strict=True)]

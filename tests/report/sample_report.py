@@ -1,0 +1,233 @@
+"""A report with a bit of everything, made up: what no real run has all at once."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+import vl_convert
+
+from attentest.measures.intervals import Estimate
+from attentest.report.contents import Block, Figure, Instance, Report, Section, Variant
+from attentest.studies.verdict import judge
+from attentest.trials import charts
+from attentest.trials.base import BIN_NAMES
+
+ALERT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+LONG_NAME = "class " + "x" * 5000
+HOSTILE = [ALERT, "</script>", "\x00", "\u202egnihton", "👩‍👩‍👧", "שלום", "t" * 100_000, "&amp;", '"quoted"', "<!--"]
+RIGHT_TO_LEFT = ["הסרט", "הזה", "היה", "טוב", "מאוד", "ואני", "ממליץ", "עליו"]
+_REVIEW = (
+    "The plot is thin , but the two leads are so wonderful together that one hardly minds ; a warm and funny film "
+    "which never outstays its welcome , even if the last act borrows rather too much from better comedies ."
+)
+REVIEW = _REVIEW.split()
+Summaries = Mapping[tuple[str, str], Mapping[str, Estimate]]
+
+
+def report() -> Report:
+    """A study: two blocks, hostile texts, published figures and directions."""
+    return Report(
+        title=f"Attention on trial, {ALERT}",
+        kind="study",
+        lead="On two corpora the attention of this BiLSTM is plausible; it is not exclusive, and needed on one only.",
+        facts=[("models", "BiLSTM with additive attention"), ("corpora", "2"), ("seeds", "5"), ("took", "12 min")],
+        notes=["12 rows were dropped: they have no text.", f"The step “train, seed 4” failed: {ALERT}"],
+        blocks=[block("reviews", "BiLSTM on movie reviews", SURE), block("hostile", LONG_NAME, UNSURE, hostile=True)],
+        figures=[figure("points", "F1 of all models")],
+        directions=directions(),
+        published=published(60),
+        not_covered={"Table 5": "It needs people.", "MIMIC": "The data may not be had without a licence."},
+        files={"all numbers (CSV)": "tables/all numbers & more.csv", "all numbers (Parquet)": "tables/all.parquet"},
+    )
+
+
+def audit(texts: int = 40, tokens: int = 120) -> Report:
+    """One model, as many texts as a page shows."""
+    maps = [instance(i, tokens) for i in range(texts)]
+    made = block("model", "BiLSTM on movie reviews", SURE)
+    one = Block(made.anchor, made.name, made.facts, made.verdicts, made.sections, maps)
+    return Report("Audit of a BiLSTM", "audit", "The attention is needed, but not exclusive.", [], [], [one])
+
+
+def _of(value: float, n: int = 500, half: float = 0.02) -> Estimate:
+    return Estimate(value, value - half, value + half, n)
+
+
+SURE: Summaries = {
+    ("trial", "uniform"): {"difference, uniform": _of(-0.08), "accuracy": _of(0.91), "accuracy, uniform": _of(0.83)},
+    ("experiment", "uniform"): {"F1, uniform − base": _of(-0.05)},
+    ("trial", "adversary"): {"share with JSD > 0.4": _of(0.83), "mean max JSD": _of(0.61, 498, 0.01)},
+    ("experiment", "adversary"): {"JSD, far": Estimate(0.5, math.nan, math.nan, 1)},
+    ("trial", "permutation"): {"mean of median TVD": _of(0.25)},
+    ("trial", "correlation"): {
+        "τ attention – gradient-input-fixed": _of(0.49),
+        "τ attention – leave-one-out": _of(0.36),
+        **{f"τ attention – other measure {i}": _of(0.1 + i / 50, 12_345) for i in range(14)},
+    },
+    ("trial", "rationale"): {"heaviest token in the rationale": _of(0.9), "weight − tokens in the rationale": _of(0.4)},
+}
+UNSURE: Summaries = {
+    ("trial", "uniform"): {"difference, uniform": _of(-0.01)},
+    ("trial", "permutation"): {"mean of median TVD": Estimate(math.nan, math.nan, math.nan, 0), LONG_NAME: _of(1e-5)},
+}
+QUESTIONS = {
+    "uniform": "Does the model decide worse when every token has the same weight?",
+    "adversary": "How far away are the furthest weights that give the same prediction?",
+    "permutation": "Does the prediction change when the weights are shuffled?",
+    "correlation": "Does attention agree with other measures of importance?",
+    "rationale": "Does the weight lie where the reason is?",
+}
+
+
+def block(anchor: str, name: str, summaries: Summaries, *, hostile: bool = False) -> Block:
+    instances = [instance(i, 30) for i in range(14)]
+    if hostile:
+        instances = [hostile_instance(), right_to_left_instance()]
+    return Block(
+        anchor=anchor,
+        name=name,
+        facts=[("texts", "5,000"), ("classes", f"negative, {LONG_NAME}" if hostile else "negative, positive")],
+        verdicts=judge(summaries),
+        sections=[section(*key, summary, hostile=hostile) for key, summary in summaries.items()],
+        instances=instances,
+    )
+
+
+def section(kind: str, name: str, summary: Mapping[str, Estimate], *, hostile: bool = False) -> Section:
+    kinds = {"permutation": ["violins", "histogram"], "correlation": ["boxes", "scatter", "lines"]}
+    return Section(
+        anchor=f"{kind}-{name}",
+        kind=kind,
+        name=name,
+        question=QUESTIONS.get(name, f"What does {name} say?"),
+        answer=f"{ALERT} is the answer." if hostile else "Yes: accuracy falls from 0.910 to 0.830.",
+        source="Jain & Wallace 2019 §4.2.1, Fig. 6",
+        how_to_read="Each point is a text. The further to the right, the more the prediction moved.",
+        summary=summary,
+        figures=[figure(f, f"{name}: {f}") for f in kinds.get(name, ["points" if kind == "experiment" else "cells"])],
+        notes=["7 texts have one token only and are left out."],
+        signature={"version": "0.4.0", "seed": 3, "corpus": {"hash": "ab12", "name": ALERT}, "model": {"hidden": 128}},
+        files={"CSV": f"tables/{name} 100%.csv", "Parquet": f"tables/{name}.parquet"},
+    )
+
+
+def figure(kind: str, title: str) -> Figure:
+    spec = specs()[kind]
+    files = {"svg": f"figures/{kind}.svg", "png": f"figures/{kind}.png"}
+    return Figure(title, "Texts by the value, one colour a predicted class.", spec, picture(kind), files)
+
+
+@cache
+def picture(kind: str) -> str:
+    text: str = vl_convert.vegalite_to_svg(dict(specs()[kind]))
+    return text
+
+
+@cache
+def specs() -> dict[str, Any]:
+    draw = random.Random(0)
+    rows = 400
+    table = pa.table(
+        {
+            "bin": [draw.choice(BIN_NAMES) for _ in range(rows)],
+            "predicted": [draw.choice(["negative", "positive", ALERT]) for _ in range(rows)],
+            "tvd": [draw.betavariate(2, 5) for _ in range(rows)],
+            "jsd": [0.69 * draw.betavariate(5, 2) for _ in range(rows)],
+        }
+    )
+    groups = ["gradient", "leave-one-out", "attention × gradient"]
+    boxed = [{"measure": draw.choice(groups), "value": draw.gauss(0.4, 0.2)} for _ in range(rows)]
+    curve = [{"share": i / 10, "value": (i / 10) ** 2, "group": g} for i in range(11) for g in groups]
+    pointed = [
+        {"model": f"BiLSTM, seed {i}", "value": 0.9 + i / 100, "low": 0.88 + i / 100, "high": 0.93} for i in range(4)
+    ]
+    cells = [{"a": a, "b": b, "share": draw.random()} for a in ("same", "flips") for b in ("same", "flips")]
+    return {
+        "violins": charts.violins_by_bin(table, "tvd", "TVD"),
+        "histogram": charts.histogram(table, "jsd", "JSD", 0.7),
+        "scatter": charts.scatter(table, "tvd", "jsd", "TVD", "JSD"),
+        "boxes": charts.boxes(boxed, "measure", "value", "Kendall τ", groups),
+        "lines": charts.lines(curve, "share", "value", "group", "share removed", "flips"),
+        "points": charts.points(pointed, "model", "F1"),
+        "cells": charts.two_by_two(cells, "a", "b", "heaviest", "random"),
+    }
+
+
+def instance(i: int, tokens: int) -> Instance:
+    draw = random.Random(i)
+    words = [REVIEW[(i + k) % len(REVIEW)] for k in range(tokens)]
+    names = ("original", "permuted", "adversarial", "trained adversary")
+    variants = [
+        Variant(
+            name,
+            weights(draw, tokens),
+            predicted="positive",
+            probability=0.9 - k / 100,
+            tvd=0.0 if k == 0 else draw.random() / 3,
+            jsd=0.0 if k == 0 else draw.random() * 0.69,
+        )
+        for k, name in enumerate(names)
+    ]
+    marks = [k % 9 == 2 for k in range(tokens)]
+    label = "negative" if i % 5 == 0 else "positive"
+    return Instance(f"test-{i}", label, words, [""] + [" "] * (tokens - 1), 3 * i, 1234 * (i % 2), marks, variants)
+
+
+def hostile_instance() -> Instance:
+    draw = random.Random(1)
+    size = len(HOSTILE)
+    shown = [Variant(name, weights(draw, size), LONG_NAME, 0.5, math.nan, 0.3) for name in ("original", "adversarial")]
+    gaps = ["<b>"] + [" "] * (size - 1)
+    return Instance(ALERT, LONG_NAME, HOSTILE, gaps, 0, 0, None, shown, second=ALERT + "\u202e")
+
+
+def right_to_left_instance() -> Instance:
+    size = len(RIGHT_TO_LEFT)
+    shown = [
+        Variant("original", [0.0] * size, "חיובי", 0.7, 0.0, 0.0),
+        Variant("permuted", [1 / size] * size, "חיובי", 0.7, 0.1, 0.2),
+    ]
+    return Instance("rtl", None, RIGHT_TO_LEFT, [""] + [" "] * (size - 1), 0, 0, None, shown)
+
+
+def weights(draw: random.Random, size: int) -> list[float]:
+    drawn = [draw.expovariate(1) ** 3 for _ in range(size)]
+    return [value / sum(drawn) for value in drawn]
+
+
+def published(rows: int) -> list[dict[str, Any]]:
+    made = []
+    for i in range(rows):
+        ours = None if i % 3 else 0.8 + i / 1000
+        made.append(
+            {
+                "table": f"Table {2 + i % 3}",
+                "corpus": ("sst", "imdb", "adr")[i % 3],
+                "model": "BiLSTM",
+                "variant": "base",
+                "measure": f"F1 ({i})",
+                "published": 0.83,
+                "ours": ours,
+                "low": None if ours is None else ours - 0.02,
+                "high": None if ours is None else ours + 0.02,
+                "difference": None if ours is None else ours - 0.83,
+                "tolerance": 0.05,
+                "within": None if ours is None else abs(ours - 0.83) <= 0.05,
+            }
+        )
+    return made
+
+
+def directions() -> list[dict[str, Any]]:
+    says = "The base model's weights guide a model without context better than its own."
+    ours = {"found": 0.1, "the contrary": -0.1, "cannot be told": 0.0, "not tested": math.nan}
+    return [
+        {"corpus": corpus, "says": says, "source": "Wiegreffe & Pinter 2019, Table 3", "theirs": 0.031, "ours": value,
+         "low": value - 0.02, "high": value + 0.02, "verdict": verdict}
+        for corpus, (verdict, value) in zip(("sst", "imdb", "adr", ALERT), ours.items(), strict=True)
+    ]  # fmt: skip
