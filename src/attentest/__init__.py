@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["Corpus", "Finding", "InputError", "Run", "load", "open_run", "train", "trial"]
+__all__ = ["Audit", "Corpus", "Finding", "InputError", "Run", "audit", "load", "open_run", "train", "trial"]
 
 # Threads that wait by spinning fight over shared cores and make small batches several times slower. OpenMP reads
 # these once, when torch is first imported; whoever sets them first keeps their choice.
@@ -21,6 +21,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 if TYPE_CHECKING:
     from attentest.corpora import Corpus, load
     from attentest.errors import InputError
+    from attentest.report.audit import Audit, audit
     from attentest.training import Run, open_run, train
     from attentest.trials import Finding, trial
 
@@ -33,6 +34,8 @@ _HOMES = {
     "open_run": "attentest.training:open_run",
     "trial": "attentest.trials:trial",
     "Finding": "attentest.trials:Finding",
+    "Audit": "attentest.report.audit:Audit",
+    "audit": "attentest.report.audit:audit",
 }
 
 

@@ -6,12 +6,27 @@ import sys
 
 from attentest.cli.app import app
 from attentest.cli.lists import corpora, models
+from attentest.cli.reports import audit, report
 from attentest.cli.studies import collect, status, study
 from attentest.cli.training import show, train
 from attentest.cli.trials import trial, trials
 from attentest.errors import InputError
 
-__all__ = ["app", "collect", "corpora", "main", "models", "show", "status", "study", "train", "trial", "trials"]
+__all__ = [
+    "app",
+    "audit",
+    "collect",
+    "corpora",
+    "main",
+    "models",
+    "report",
+    "show",
+    "status",
+    "study",
+    "train",
+    "trial",
+    "trials",
+]
 
 
 def main() -> None:

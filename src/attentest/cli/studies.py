@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
-import sys
+import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
 from attentest.cli.app import app
+from attentest.cli.engines import (
+    Address,
+    DryRun,
+    Engine,
+    StorePlace,
+    Workers,
+    print_outcome,
+    print_plan,
+    run_watched,
+    runner_for,
+)
 from attentest.cli.options import AsJson
 from attentest.errors import InputError
 
@@ -27,64 +38,38 @@ def study(
     rows: Annotated[
         int | None, Option(help="Rows of each corpus at most, evenly from splits and classes [the budget's].")
     ] = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Print the steps and an estimate of their time.")] = False,
-    engine: Annotated[str, Option(help="local or ray.")] = "local",
-    workers: Annotated[int | None, Option(help="Processes of the local engine [all cores].")] = None,
-    address: Annotated[str | None, Option(help="Of a Ray cluster, e.g. auto [a Ray of its own].")] = None,
-    store: Annotated[
-        str | None, Option(help="Folder or URL where results are kept [ATTENTEST_STORE or a cache].")
-    ] = None,
+    dry_run: DryRun = False,
+    engine: Engine = "local",
+    workers: Workers = None,
+    address: Address = None,
+    store: StorePlace = None,
     data_dir: Annotated[Path | None, Option(help="Folder of the benchmarks [ATTENTEST_DATA].")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run a paper's study or your own: plan, train, hold the trials, set ours beside the published figures."""
     from attentest.engine.store import Store
     from attentest.studies import find_study
-    from attentest.studies.run import plan_study, run_study
+    from attentest.studies.run import plan_study
 
     chosen = find_study(name)
     if more and not corpus:
         raise InputError(f"'{more[0]}' was not expected; name corpora after --corpus.")
     corpora = [*(corpus or []), *(more or [])]
-    if engine not in ("local", "ray"):
-        raise InputError(f"The engine '{engine}' is not known; choose local or ray.")
+    make_runner = runner_for(engine, workers, address)
+    expanded = plan_study(chosen, budget, corpora, data_dir, rows)
+    kept = Store(store)
     if dry_run:
-        expanded = plan_study(chosen, budget, corpora, data_dir, rows)
-        expanded.summarise()
-        _print_plan(expanded.plan, Store(store), as_json)
+        print_plan(expanded, kept, as_json)
         return
-    from attentest.engine.local import LocalPool
-    from attentest.engine.on_ray import RayPool
-    from attentest.progress import TerminalWatcher
-
     folder = out or Path("studies") / chosen.name
-    with TerminalWatcher(quiet=as_json) as watcher:
-        try:
-            outcome = run_study(
-                chosen,
-                folder,
-                lambda s: LocalPool(s, workers) if engine == "local" else RayPool(s, address),
-                budget=budget,
-                corpora=corpora,
-                data_dir=data_dir,
-                rows=rows,
-                store=Store(store),
-                watchers=[watcher],
-            )
-        except KeyboardInterrupt:
-            print("attentest: stopped. Started again, the study goes on from what is finished.", file=sys.stderr)
-            raise typer.Exit(130) from None
+    outcome = run_watched(expanded, folder, make_runner, kept, as_json)
     if as_json:
         print(json.dumps({"folder": str(folder), **vars(outcome)}, ensure_ascii=False))
     else:
-        print(f"{outcome.done} steps run, {outcome.reused} from the store")
-        for step, error in outcome.failed.items():
-            print(f"failed: {step}\n  {error}")
-        if outcome.skipped:
-            print(f"not run, as they stand on failed steps: {', '.join(outcome.skipped)}")
+        print_outcome(outcome)
         if (folder / "summary.md").exists():
             print((folder / "summary.md").read_text(encoding="utf-8"))
-        print(folder)
+        print(f"{folder}  (its page: attentest report {shlex.quote(str(folder))})")
     if outcome.failed:
         raise typer.Exit(1)
 
@@ -117,7 +102,7 @@ app.add_typer(store_app, name="store")
 
 @store_app.command("gc")
 def collect(
-    store: Annotated[str | None, Option(help="Folder or URL of the store [ATTENTEST_STORE or a cache].")] = None,
+    store: StorePlace = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only say what would go.")] = False,
 ) -> None:
     """Remove what no study's folder needs any more."""
@@ -125,14 +110,3 @@ def collect(
 
     count, freed = Store(store).collect(dry_run=dry_run)
     print(f"{count} entries, {freed / 1e6:.1f} MB {'would go' if dry_run else 'removed'}")
-
-
-def _print_plan(plan: Any, store: Any, as_json: bool) -> None:
-    rows = [{"name": s.name, "seconds": round(s.seconds, 1), "done": store.has(s.key)} for s in plan]
-    left = sum(row["seconds"] for row in rows if not row["done"])
-    if as_json:
-        print(json.dumps({"steps": rows, "seconds": round(left, 1)}, ensure_ascii=False))
-        return
-    for row in rows:
-        print(f"{'done' if row['done'] else '{:.0f} s'.format(row['seconds']):>8}  {row['name']}")
-    print(f"{len(rows)} steps, about {left / 60:.0f} minutes on one core")

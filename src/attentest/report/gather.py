@@ -69,14 +69,14 @@ class _Reader:
                              "store is not done again.")  # fmt: skip
         blocks = [self._block(n, name, about, summary) for n, (name, about) in enumerate(summary["blocks"].items(), 1)]
         rows = f"{summary['rows']:,} rows a corpus at most" if summary["rows"] else "all rows"
-        tables = {"all figures": "ours.csv", "beside the published": "beside_published.csv"}
-        tables |= {"findings of the paper": "directions.csv"}
+        tables = {"all figures": "ours.csv", "beside the published figures": "beside_published.csv"}
+        tables |= {"what the paper found": "directions.csv"} if summary["directions"] else {}
         return Report(
             title=summary["title"] or summary["study"],
             kind=summary["kind"],
             lead=_lead(summary["kind"], blocks),
             facts=[("budget", f"{summary['budget']}: {rows}"), ("attentest", __version__)],
-            notes=[*summary.get("notes", []), *(f"Missing, as a step failed: {name}." for name in summary["missing"])],
+            notes=_notes(summary),
             blocks=blocks,
             figures=[self._figure(self.folder, chart) for chart in summary.get("figures", [])],
             directions=summary["directions"],
@@ -242,7 +242,9 @@ def _name_of(run: Run) -> str:
 
 
 def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    settings = about["settings"]
+    settings = about.get("settings")
+    if settings is None:  # a model of the user's own
+        return [("texts", f"{about['texts']:,}"), ("classes", ", ".join(about["classes"]))]
     corpus, model, training, text = (settings[name] for name in ("corpus", "model", "training", "text"))
     rows = {split: sum(count.values()) for split, count in corpus.get("rows", {}).items()}
     parts = " + ".join(str(model[name]) for name in ("encoder", "alignment", "projection"))
@@ -255,7 +257,17 @@ def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("training", f"{training['epochs']} epochs, vectors {text['vectors']}, seed {training['seed']}"),
         ("corpus hash", str(corpus["fingerprint"])),
     ]
-    return [(name, value) for name, value in found if value] + [("note", note) for note in about["notes"]]
+    return [(name, value) for name, value in found if value]
+
+
+def _notes(summary: Mapping[str, Any]) -> list[str]:
+    """What was left out, what failed, and what became of the rows of each corpus."""
+    of_corpora: dict[str, str] = {}
+    for about in summary["blocks"].values():
+        named = f"{about['corpus']}: " if len({a["corpus"] for a in summary["blocks"].values()}) > 1 else ""
+        of_corpora |= {f"{named}{note}": "" for note in about["notes"]}
+    missing = [f"Missing, as a step failed: {name}." for name in summary["missing"]]
+    return [*summary.get("notes", []), *missing, *of_corpora]
 
 
 def _lead(kind: str, blocks: Sequence[Block]) -> str:

@@ -35,10 +35,10 @@ class Budget:
 
 BUDGETS = {
     "quick": Budget(
-        "a few minutes: 3,000 rows, 300 test texts, 3 epochs, 2 other seeds, one adversary",
-        rows=3000,
-        texts=300,
-        epochs=3,
+        "a few minutes: 4,000 rows, 400 test texts, 4 epochs, 2 other seeds, two adversaries",
+        rows=4000,
+        texts=400,
+        epochs=4,
         trials={
             "correlation": {"measures": _MEASURES},
             "dispersion": {"influence_texts": 30},
@@ -47,10 +47,10 @@ BUDGETS = {
         experiments={
             "uniform": {"weights": ["uniform"]},
             "seeds": {"seeds": 2},
-            "guides": {"strength": 0.001, "epochs": 6, "patience": 3},
-            "adversary": {"lambdas": [0.001], "epochs": 6, "patience": 3, "seeds": 2},
+            "guides": {"strength": 0.001, "epochs": 8, "patience": 3},
+            "adversary": {"lambdas": [0.001, 0.01], "epochs": 8, "patience": 3, "seeds": 2},
             "fix": {"runs": 5},
-            "informed-adversary": {"strength": 0.001, "epochs": 6, "patience": 3, "runs": 5},
+            "informed-adversary": {"strength": 0.001, "epochs": 8, "patience": 3, "runs": 5},
         },
     ),
     "standard": Budget(
@@ -95,8 +95,8 @@ def plan_audit(
     rows: int | None = None,
     texts: int | None = None,
     training: Mapping[str, Any] | None = None,
-) -> tuple[Expanded, list[str]]:
-    """The plan, and sentences about what is left out of it.
+) -> Expanded:
+    """The plan, with sentences about what is left out of it.
 
     `source` is anything `attentest.load` takes, or the folder of a finished run. A run alone can stand the trials that
     need no training; a corpus with the run that was trained on it (`model`) can stand all.
@@ -130,7 +130,7 @@ def _of_corpus(
     budget: Budget,
     given: dict[str, Any],
     model: Run | None,
-) -> tuple[Expanded, list[str]]:
+) -> Expanded:
     settings = {"epochs": budget.epochs, **given}
     sort_settings(corpus, settings)  # a sentence now rather than a failed step later
     left_out = _left_out(settings, budget.experiments)
@@ -147,13 +147,13 @@ def _of_corpus(
         trials=_trials(budget, corpus.has_rationale),
         experiments={key: dict(value) for key, value in budget.experiments.items() if key not in left_out},
     )
-    expanded = Expanded(study, name, "audit")
-    add_corpus(expanded, source, columns, corpus, model)
     notes = [f"The experiment {key} is left out: {why}" for key, why in left_out.items()]
-    return expanded, notes
+    expanded = Expanded(study, name, "audit", notes)
+    add_corpus(expanded, source, columns, corpus, model)
+    return expanded
 
 
-def _of_run(run: Run, name: str, texts: int | None) -> tuple[Expanded, list[str]]:
+def _of_run(run: Run, name: str, texts: int | None) -> Expanded:
     if not run.finished:
         raise InputError(f"{run.path} is not finished; train it to its end first.")
     corpus = run.settings["corpus"]["name"]
@@ -164,12 +164,13 @@ def _of_run(run: Run, name: str, texts: int | None) -> tuple[Expanded, list[str]
         texts=texts,
         trials=_trials(BUDGETS[name], "rationale" in run.attention.column_names),
     )
-    expanded = Expanded(study, name, "audit")
-    add_run(expanded, run)
-    return expanded, [
+    alone = (
         "A run alone was given, so nothing was trained beside it; with its corpus "
         "(attentest audit CORPUS --model RUN) other seeds, adversaries and guides are, too."
-    ]
+    )
+    expanded = Expanded(study, name, "audit", [alone])
+    add_run(expanded, run)
+    return expanded
 
 
 def _trials(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:

@@ -35,6 +35,7 @@ class Expanded:
     study: Study
     budget: str
     kind: str = "study"  # or audit
+    notes: Sequence[str] = ()  # what is left out, as sentences
     plan: Plan = field(default_factory=Plan)
     results: dict[str, Step] = field(default_factory=dict)  # by role
     about: list[dict[str, Any]] = field(default_factory=list)  # what each result is
@@ -49,6 +50,7 @@ class Expanded:
             "study": self.study.name,
             "title": self.study.title,
             "kind": self.kind,
+            "notes": list(self.notes),
             "paper": self.study.paper,
             "budget": self.budget,
             "rows": self.study.rows,

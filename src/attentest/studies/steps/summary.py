@@ -61,7 +61,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
             _compare_later(comparable, place, cells)
     _write_csv(out / "ours.csv", rows)
     summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
-    summary |= {"title": settings["title"], "kind": settings["kind"], "blocks": blocks}
+    summary |= {"title": settings["title"], "kind": settings["kind"], "notes": settings["notes"], "blocks": blocks}
     figures = across_models(placed)
     save_charts(out / FIGURES, figures)
     summary["figures"] = listed(figures, f"{FIGURES}/")

@@ -1,0 +1,71 @@
+"""What study and audit share: the engine's options, running a plan with a progress bar, printing one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Option
+
+from attentest.errors import InputError
+
+if TYPE_CHECKING:
+    from attentest.engine.run import Outcome, Runner
+    from attentest.engine.store import Store
+    from attentest.studies.expand import Expanded
+
+DryRun = Annotated[bool, Option("--dry-run", help="Print the steps and an estimate of their time.")]
+Engine = Annotated[str, Option(help="local or ray.")]
+Workers = Annotated[int | None, Option(help="Processes of the local engine [all cores].")]
+Address = Annotated[str | None, Option(help="Of a Ray cluster, e.g. auto [a Ray of its own].")]
+StorePlace = Annotated[str | None, Option(help="Folder or URL where results are kept [ATTENTEST_STORE or a cache].")]
+
+
+def runner_for(engine: str, workers: int | None, address: str | None) -> Callable[[Store], Runner]:
+    from attentest.engine.local import LocalPool
+    from attentest.engine.on_ray import RayPool
+
+    if engine not in ("local", "ray"):
+        raise InputError(f"The engine '{engine}' is not known; choose local or ray.")
+    return lambda store: LocalPool(store, workers) if engine == "local" else RayPool(store, address)
+
+
+def run_watched(
+    expanded: Expanded, folder: Path, make_runner: Callable[[Store], Runner], store: Store, quiet: bool
+) -> Outcome:
+    from attentest.progress import TerminalWatcher
+    from attentest.studies.run import run_expanded
+
+    with TerminalWatcher(quiet=quiet) as watcher:
+        try:
+            return run_expanded(expanded, folder, make_runner, store, [watcher])
+        except KeyboardInterrupt:
+            again = f"the {expanded.kind} goes on from what is finished"
+            print(f"attentest: stopped. Started again, {again}.", file=sys.stderr)
+            raise typer.Exit(130) from None
+
+
+def print_outcome(outcome: Outcome) -> None:
+    print(f"{outcome.done} steps run, {outcome.reused} from the store")
+    for step, error in outcome.failed.items():
+        print(f"failed: {step}\n  {error}")
+    if outcome.skipped:
+        print(f"not run, as they stand on failed steps: {', '.join(outcome.skipped)}")
+
+
+def print_plan(expanded: Expanded, store: Store, as_json: bool) -> None:
+    expanded.summarise()
+    rows: list[dict[str, Any]] = [
+        {"name": s.name, "seconds": round(s.seconds, 1), "done": store.has(s.key)} for s in expanded.plan
+    ]
+    left = sum(row["seconds"] for row in rows if not row["done"])
+    if as_json:
+        print(json.dumps({"steps": rows, "seconds": round(left, 1)}, ensure_ascii=False))
+        return
+    for row in rows:
+        print(f"{'done' if row['done'] else '{:.0f} s'.format(row['seconds']):>8}  {row['name']}")
+    print(f"{len(rows)} steps, about {left / 60:.0f} minutes on one core")

@@ -1,0 +1,176 @@
+"""attentest audit, report and compare."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer import Argument, Option
+
+from attentest.cli.app import app
+from attentest.cli.engines import (
+    Address,
+    DryRun,
+    Engine,
+    StorePlace,
+    Workers,
+    print_outcome,
+    print_plan,
+    run_watched,
+    runner_for,
+)
+from attentest.cli.options import (
+    AsJson,
+    CorpusOptions,
+    DataDir,
+    Encoding,
+    Format,
+    IdColumn,
+    LabelColumn,
+    Positive,
+    RationaleColumn,
+    SecondColumn,
+    SplitColumn,
+    TextColumn,
+    corpus_options,
+    named_values,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attentest.studies.verdict import Verdict
+
+Thresholds = Annotated[
+    list[str] | None,
+    Option("--threshold", help="NAME=VALUE instead of a threshold's usual value, e.g. faithful.gradient=0.4."),
+]
+FailOn = Annotated[
+    list[str] | None,
+    Option("--fail-on", help="Exit with 1 on this verdict: not-faithful, unclear-stable, untested-plausible, …"),
+]
+
+
+@app.command()
+def audit(
+    source: Annotated[
+        str, Argument(help="A corpus's name, a file or folder of texts, hf:NAME, or the folder of a finished run.")
+    ],
+    out: Annotated[Path, Option(help="The audit's folder.")] = Path("audit"),
+    budget: Annotated[
+        str, Option(help="quick (minutes), standard (tens of minutes) or paper (hours): how much is trained and read.")
+    ] = "quick",
+    model: Annotated[
+        Path | None, Option(help="A finished run on SOURCE to audit, instead of training a model.")
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        Option("-s", "--set", help="NAME=VALUE as for train, e.g. encoder=cnn or vectors=glove-6b-50d; repeatable."),
+    ] = None,
+    rows: Annotated[int | None, Option(help="Rows at most, evenly from splits and classes [the budget's].")] = None,
+    texts: Annotated[int | None, Option(help="Test texts that are examined, at most [the budget's].")] = None,
+    threshold: Thresholds = None,
+    fail_on: FailOn = None,
+    text: TextColumn = None,
+    second: SecondColumn = None,
+    label: LabelColumn = None,
+    split: SplitColumn = None,
+    id: IdColumn = None,
+    rationale: RationaleColumn = None,
+    positive: Positive = None,
+    format: Format = None,
+    encoding: Encoding = "utf-8",
+    data_dir: DataDir = None,
+    option: CorpusOptions = None,
+    dry_run: DryRun = False,
+    engine: Engine = "local",
+    workers: Workers = None,
+    address: Address = None,
+    store: StorePlace = None,
+    as_json: AsJson = False,
+) -> None:
+    """Can this attention be trusted, and in which sense? Train (or take) a model, hold the trials, write a page."""
+    from attentest.engine.store import Store
+    from attentest.report.audit import conclude
+    from attentest.studies.audit import plan_audit
+    from attentest.studies.verdict import check_failures, check_thresholds, failed
+    from attentest.training.run import Run
+
+    thresholds = named_values(threshold or [])
+    check_thresholds(thresholds)
+    on = check_failures(fail_on or [])
+    make_runner = runner_for(engine, workers, address)
+    named: dict[str, Any] = {
+        "text": text, "second": second, "label": label, "split": split, "id": id, "rationale": rationale,
+        "positive": positive, "format": format, "encoding": None if encoding == "utf-8" else encoding,
+        "data_dir": None if data_dir is None else str(data_dir),
+    }  # fmt: skip
+    given = {name: value for name, value in named.items() if value is not None}
+    expanded = plan_audit(
+        source,
+        budget,
+        columns=given | corpus_options(option or [], named),
+        model=None if model is None else Run(model),
+        rows=rows,
+        texts=texts,
+        training=named_values(setting or []),
+    )
+    kept = Store(store)
+    if dry_run:
+        print_plan(expanded, kept, as_json)
+        return
+    outcome = run_watched(expanded, out, make_runner, kept, as_json)
+    found = conclude(out, outcome, thresholds)
+    if as_json:
+        print(json.dumps(found.as_dict(), ensure_ascii=False))
+    else:
+        print_outcome(outcome)
+        _print_verdicts(found.verdicts)
+        print(f"{found.report.lead}\n{found.page}")
+    true = failed(found.verdicts, on)
+    if true and not as_json:
+        print(f"failed on: {', '.join(true)}")
+    if true or outcome.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, Argument(help="The folder of an audit, a study, a run or a trial.")],
+    out: Annotated[Path | None, Option(help="Write the page here [FOLDER/report.html].")] = None,
+    threshold: Thresholds = None,
+    fail_on: FailOn = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the page of a finished audit, study, run or trial: verdicts, figures, tables, heat maps."""
+    from attentest.report.write import verdicts_of, write_report
+    from attentest.studies.verdict import check_failures, check_thresholds, failed
+
+    thresholds = named_values(threshold) if threshold else None
+    check_thresholds(thresholds or {})
+    on = check_failures(fail_on or [])
+    found, page = write_report(folder, out, thresholds)
+    if as_json:
+        print(json.dumps({"page": str(page), "says": found.lead, "verdicts": verdicts_of(found)}, ensure_ascii=False))
+    else:
+        for block in found.blocks:
+            if block.verdicts:
+                print(block.name)
+                _print_verdicts(block.verdicts)
+        print(page)
+    if any(failed(block.verdicts, on) for block in found.blocks if block.verdicts):
+        raise typer.Exit(1)
+
+
+def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("attention is …", "answer", "how sure", box=None, pad_edge=False)
+    styles = {"yes": "green", "no": "red", "unclear": "yellow"}
+    for verdict in verdicts:
+        answer = f"[{style}]{verdict.answer}" if (style := styles.get(verdict.answer)) else verdict.answer
+        table.add_row(verdict.definition.name, answer, verdict.confidence)
+    Console().print(table)

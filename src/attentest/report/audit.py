@@ -1,0 +1,142 @@
+"""An audit from a source to its page: plan, run, judge, write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from attentest.engine.local import LocalPool
+from attentest.engine.run import Outcome, Runner, Watcher
+from attentest.engine.store import Store
+from attentest.errors import InputError, unknown_name
+from attentest.report.contents import Report
+from attentest.report.tables import html_table
+from attentest.report.write import verdicts_of, write_report
+from attentest.studies.audit import BUDGETS, plan_audit
+from attentest.studies.run import run_expanded
+from attentest.studies.verdict import Verdict, check_thresholds
+from attentest.training.folder import write_json, write_table
+from attentest.training.run import Run
+from attentest.trials import TRIALS, hold, make_trial
+from attentest.trials.instances import instances
+from attentest.trials.subject import Subject
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found, where its folder and page are, and what of it failed."""
+
+    folder: Path
+    page: Path
+    report: Report
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def verdicts(self) -> Sequence[Verdict]:
+        return self.report.blocks[0].verdicts if self.report.blocks else []
+
+    def answer(self, definition: str) -> str:
+        """yes, no, unclear or not tested."""
+        return next(verdict.answer for verdict in self.verdicts if verdict.definition.name == definition)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "folder": str(self.folder),
+            "page": str(self.page),
+            "says": self.report.lead,
+            "answers": {verdict.definition.name: verdict.answer for verdict in self.verdicts},
+            "verdicts": verdicts_of(self.report),
+            "failed": dict(self.failed),
+        }
+
+    def __repr__(self) -> str:
+        return f"Audit({str(self.page)!r}: {self.report.lead})"
+
+    def _repr_html_(self) -> str:
+        rows = [(v.definition.name, v.answer, v.confidence) for v in self.verdicts]
+        return html_table(["attention is …", "answer", "how sure"], rows, caption=self.report.lead)
+
+
+def audit(
+    source: str | Path | Run | Subject,
+    out: str | Path = "audit",
+    *,
+    budget: str = "quick",
+    model: Run | str | Path | None = None,
+    columns: Mapping[str, Any] | None = None,
+    rows: int | None = None,
+    texts: int | None = None,
+    thresholds: Mapping[str, float] | None = None,
+    workers: int | None = None,
+    store: Store | str | Path | None = None,
+    watchers: Sequence[Watcher] = (),
+    **training: Any,
+) -> Audit:
+    """Put a model's attention on all trials that the budget allows, and write a page about it.
+
+    `source` is a corpus (as for `load`, with `columns`), the folder of a finished run, or a `Subject` with a model of
+    one's own; `model` is a finished run of that corpus to take instead of training one; `training` are settings as for
+    `train`.
+    """
+    check_thresholds(thresholds or {})
+    folder = Path(out)
+    if isinstance(source, Subject):
+        return audit_subject(source, folder, budget, thresholds)
+    given = source.path if isinstance(source, Run) else source
+    taken = Run(model) if isinstance(model, str | Path) else model
+    expanded = plan_audit(str(given), budget, columns=columns, model=taken, rows=rows, texts=texts, training=training)
+    kept = store if isinstance(store, Store) else Store(store)
+
+    def make_runner(place: Store) -> Runner:
+        return LocalPool(place, workers)
+
+    outcome = run_expanded(expanded, folder, make_runner, kept, watchers)
+    return conclude(folder, outcome, thresholds)
+
+
+def conclude(folder: Path, outcome: Outcome, thresholds: Mapping[str, float] | None = None) -> Audit:
+    """The page of an audit whose steps are done."""
+    if not (folder / "summary.json").is_file():
+        raise InputError("; ".join(outcome.failed.values()) or f"{folder} has no summary.")
+    report, page = write_report(folder, thresholds=thresholds or {})
+    return Audit(folder, page, report, outcome.failed)
+
+
+def audit_subject(
+    subject: Subject, folder: Path, budget: str = "quick", thresholds: Mapping[str, float] | None = None
+) -> Audit:
+    """A model of one's own: the trials that fit it; nothing is trained beside it."""
+    if budget not in BUDGETS:
+        raise unknown_name("budget", budget, BUDGETS)
+    settings = BUDGETS[budget].trials
+    trials = [make_trial(name, **settings.get(name, {})) for name in TRIALS]
+    fitting = [trial for trial in trials if trial.fits(subject)]
+    folder.mkdir(parents=True, exist_ok=True)
+    findings = hold(fitting, replace(subject, folder=folder / "findings"))
+    table = folder / "heat maps" / "instances.parquet"
+    table.parent.mkdir(exist_ok=True)
+    write_table(table, instances(subject))
+    name = subject.data.corpus.name
+    about = {"corpus": name, "classes": list(subject.classes), "texts": len(subject.rows), "notes": []}
+    rows = [
+        {"corpus": name, "block": name, "kind": "finding", "name": f.trial, "folder": f"findings/{f.trial}"}
+        for f in findings
+    ]
+    write_json(
+        folder / "summary.json",
+        {
+            "study": f"audit of {name}",
+            "title": f"Audit of a model on {name}",
+            "kind": "audit",
+            "budget": budget,
+            "rows": None,
+            "missing": [],
+            "notes": ["A model alone was given, so nothing was trained beside it."],
+            "directions": [],
+            "findings": rows,
+            "blocks": {name: about | {"instances": "heat maps/instances.parquet"}},
+        },
+    )
+    return conclude(folder, Outcome(), thresholds)
