@@ -278,15 +278,14 @@ def _lead(kind: str, blocks: Sequence[Block]) -> str:
     for verdict in blocks[0].verdicts:
         answers.setdefault(verdict.answer, []).append(verdict.definition.name)
     words = {
-        "yes": "This model's attention is {}",
-        "no": "it is not {}",
-        "unclear": "whether it is {} is unclear",
-        "not tested": "{} was not tested",
+        "yes": ("it is ", "and"),
+        "no": ("it is not ", "or"),
+        "unclear": ("it is unclear whether it is ", "or"),
+        "not tested": ("it was not tested whether it is ", "or"),
     }
-    parts = [words[answer].format(_listed(names)) for answer in words if (names := answers.get(answer))]
-    sentence = "; ".join(parts) + "."
-    return sentence[0].upper() + sentence[1:]
+    parts = [words[a][0] + _listed(names, words[a][1]) for a in words if (names := answers.get(a))]
+    return f"This model's attention: {'; '.join(parts)}."
 
 
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _listed(names: Sequence[str], word: str) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"

@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from attentest.studies.cells import Cell, cells_of_finding, cells_of_run, read_cells
 from attentest.studies.directions import Direction, examine, of_cells, of_published
 from attentest.studies.figures import Placed, across_models
 from attentest.studies.published import Compared, compare, of_corpus
 from attentest.studies.steps.instances import FILE as INSTANCES
-from attentest.training.folder import read_json, write_json
+from attentest.training.folder import read_json, write_json, write_table
 from attentest.training.listener import Listener
 from attentest.training.run import Run
 from attentest.trials.charts.files import listed, save_charts
@@ -59,7 +61,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         rows += [{**where, **vars(c), "model": c.model or place["model"]} for c in cells]
         if place["first"]:
             _compare_later(comparable, place, cells)
-    _write_csv(out / "ours.csv", rows)
+    _write_rows(out / "ours.csv", rows)
     summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
     summary |= {"title": settings["title"], "kind": settings["kind"], "notes": settings["notes"], "blocks": blocks}
     figures = across_models(placed)
@@ -68,10 +70,10 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     summary |= {"rows": settings["rows"], "missing": settings["missing"]}
     if settings["paper"]:
         compared = compare(settings["paper"], comparable, settings["tolerances"])
-        _write_csv(out / "beside_published.csv", [c.as_row() for c in compared])
+        _write_rows(out / "beside_published.csv", [c.as_row() for c in compared])
         summary |= {"cells": count(compared), "not_covered": settings["not_covered"]}
     verdicts = _verdicts(settings, comparable)
-    _write_csv(out / "directions.csv", verdicts)
+    _write_rows(out / "directions.csv", verdicts)
     summary["directions"] = [{k: None if v != v else v for k, v in row.items()} for row in verdicts]  # NaN is not JSON
     write_json(out / "summary.json", summary)
     page = _page(summary, verdicts, compared if settings["paper"] else [])
@@ -178,8 +180,12 @@ def _line(c: Compared) -> str:
     )
 
 
-def _write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def _write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """As CSV and as Parquet; no rows are no file."""
+    if not rows:
+        return
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else ["empty"])
+        writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
+    write_table(path.with_suffix(".parquet"), pa.Table.from_pylist(list(rows)))

@@ -136,13 +136,8 @@ def _confidence(answer: str, rulings: Sequence[Ruling]) -> str:
         NO: f"{len(decisive)} on the other side with the whole 95 % interval",
         UNCLEAR: f"{len(decisive)} with a 95 % interval that holds the threshold, none against it",
     }
-    over = f" The figures are over {_range(counts)} values each." if counts else ""
+    over = f" On up to {max(counts):,} test texts." if counts else ""
     return f"{tests}: {words[answer]}.{over}"
-
-
-def _range(counts: Sequence[int]) -> str:
-    low, high = min(counts), max(counts)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 FAILURES = {
