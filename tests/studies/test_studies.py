@@ -64,6 +64,24 @@ SMALL = {
 }
 
 
+# how many figures each finding has; uniform is a trial and an experiment
+CHARTS = {
+    *(("uniform", 2), ("flips", 1), ("correlation", 4), ("dispersion", 1), ("information", 2)),
+    *(("seeds", 2), ("guides", 1), ("adversary", 2), ("frozen", 2), ("sparsity", 2), ("fix", 1)),
+    *(("informed-adversary", 1), ("gumbel", 1)),
+}
+# the differences that a verdict asks for
+PAIRED = {
+    ("finding", "flips"): ["flips, heaviest − random"],
+    ("experiment", "uniform"): ["F1, uniform − base", "F1, random − base"],
+    ("experiment", "adversary"): ["F1, far − base", "JSD, far"],
+    ("experiment", "guides"): [f"F1, base LSTM − {name}" for name in ("uniform", "trained MLP", "adversary")],
+    ("experiment", "fix"): ["Δ weighted τ, fix representation", "Δ weighted τ, fix attention"],
+    ("experiment", "informed-adversary"): ["Δ weighted τ, adversary"],
+    ("experiment", "gumbel"): ["Δ weighted τ, gumbel"],
+}
+
+
 def written(folder: Path, content: object) -> Path:
     file = folder / "mine.yaml"
     file.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False))
@@ -83,6 +101,12 @@ def test_a_whole_study(tmp_path: Path) -> None:
         assert finding["answer"].endswith(".")
         for chart in finding["charts"]:
             assert (out / row["folder"] / chart["svg"]).read_text().startswith("<svg")
+            assert (out / row["folder"] / chart["png"]).read_bytes().startswith(b"\x89PNG")
+            assert "NaN" not in (out / row["folder"] / chart["spec"]).read_text()
+        assert (row["name"], len(finding["charts"])) in CHARTS
+        missing = set(PAIRED.get((row["kind"], row["name"]), ())) - set(finding["summary"])
+        assert not missing - {"F1, far − base", "JSD, far"}, row["name"]  # none gets far in two epochs
+    assert summary["figures"] == []  # there is one model
     with (out / "ours.csv").open() as file:
         cells = {(row["variant"], row["measure"]): float(row["value"]) for row in csv.DictReader(file)}
     assert 0 <= cells[("guide: base LSTM", "f1")] <= 1
@@ -190,7 +214,19 @@ def test_models_and_seeds_stay_apart(tmp_path: Path) -> None:
         (p, s) for p in ("softmax", "sparsemax") for s in "01"
     }
     assert all(float(row["value"]) > 0 for row in rows)  # no model was compared with itself
-    assert len(json.loads((out / "summary.json").read_text())["findings"]) == 12
+    summary = json.loads((out / "summary.json").read_text())
+    assert len(summary["findings"]) == 12
+    (figure,) = summary["figures"]
+    assert figure["title"] == "accuracy by weights at inference, all models"
+    rows = json.loads((out / figure["spec"]).read_text())["data"]["values"]
+    assert len(rows) == 6 * 4  # models and seeds, by weights
+    assert {row["model"] for row in rows if row["corpus"] == "planted"} == {
+        f"bilstm+additive {more}{seed}"
+        for more in ("hidden=4", "hidden=8", "hidden=8 sparsemax")
+        for seed in ("", " seed 1")
+    }
+    assert (out / figure["svg"]).read_text().startswith("<svg")
+    assert (out / figure["png"]).read_bytes().startswith(b"\x89PNG")
 
 
 def test_what_there_is_is_summarised_when_a_step_fails(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from attentest.trials import correlation, information, uniform
 from attentest.trials.base import Chart
 from attentest.trials.charts.bars import bars_side_by_side
 from attentest.trials.charts.boxes import boxes_side_by_side
-from attentest.trials.charts.frame import readable
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -45,9 +44,9 @@ def _rows(found: Placed, title: str) -> list[dict[str, Any]]:
     encoder, _, alignment = place["model"].partition("+")
     words = {
         "block": place["block"],
-        "corpus": readable(place["corpus"]),
-        "model": readable(f"{place['model']}{more}"),
-        "encoder": readable(f"{encoder}{more}"),
+        "corpus": place["corpus"],
+        "model": f"{place['model']}{more}",
+        "encoder": f"{encoder}{more}",
         "attention mechanism": alignment or "additive",  # of a HAN, which has no other name
     }
     specs = [chart["spec"] for chart in found.finding["charts"] if chart["title"] == title]

@@ -88,7 +88,7 @@ class _Marked:
             title,
             "How often the heaviest token lies in the known rationale, and how much of the weight and of the tokens "
             "does, on average over texts with 95 % intervals.",
-            "what",
+            "what is counted",
         )
         spread = boxes(
             [*box("weight", weight), *box("tokens", share)],
@@ -96,7 +96,7 @@ class _Marked:
             "Box plots over texts of how much of the weight, and how many of the tokens, lie in the known rationale; "
             "whiskers reach 1.5 interquartile ranges.",
             (0, 1),
-            "what",
+            "what is counted",
         )
         return Conclusion(
             answer, summary, {"share in the rationale": means, "weight and tokens by text": spread}, notes

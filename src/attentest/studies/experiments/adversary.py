@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -103,7 +104,9 @@ class TrainedAdversary(Experiment):
                 f"With λ = {best:g} a model {summary[f'JSD, λ = {best:g}']} (JSD) away predicts with an F1 of "
                 f"{summary[f'F1, λ = {best:g}']}; the base has {scores(base)['f1']}."
             )
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, _charts(rows, predicted)), cells)
+        return Result(
+            pa.Table.from_pylist(rows), Conclusion(answer, summary, _charts(rows, predicted, base.classes)), cells
+        )
 
 
 def adversary_training(strength: float, epochs: int, patience: int) -> Training:
@@ -124,10 +127,10 @@ def cells_of_difference(variant: str, apart: Difference) -> list[Cell]:
     return [cell(variant, "jsd", bootstrap(apart.jsd)), cell(variant, "tvd", bootstrap(apart.tvd), factor)]
 
 
-def _charts(rows: list[dict[str, Any]], predicted: np.ndarray) -> dict[str, Chart]:
-    """All texts together, and the classes apart: of very many the most frequent ones."""
-    found, counts = np.unique(predicted, return_counts=True)
-    often = sorted(str(name) for name in found[np.argsort(-counts, kind="stable")][: len(PALETTE)])
+def _charts(rows: list[dict[str, Any]], predicted: np.ndarray, classes: Sequence[str]) -> dict[str, Chart]:
+    """All texts together, and the classes apart in their order: of very many the most frequent ones."""
+    counts = Counter(predicted.tolist()).most_common(len(PALETTE))
+    often = sorted((str(name) for name, _ in counts), key=classes.index)
     shown = dict(zip(often, distinct(often), strict=True))
     said = (
         "Mean JSD of the attention and TVD of the predictions to the base's, of adversaries along λ (dotted), other "

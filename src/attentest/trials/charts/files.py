@@ -56,7 +56,6 @@ def listed(charts: Mapping[str, Chart], folder: str = "") -> list[dict[str, str]
 
 
 def save_charts(folder: Path, charts: Mapping[str, Chart]) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     for files, chart in zip(listed(charts), charts.values(), strict=True):
         contents: dict[str, Any] = {
             "spec": as_text(chart).encode(),
@@ -64,6 +63,7 @@ def save_charts(folder: Path, charts: Mapping[str, Chart]) -> None:
             "png": png_of(chart),
         }
         for kind, content in contents.items():
+            folder.mkdir(parents=True, exist_ok=True)
             _write(folder / files[kind], content)
 
 

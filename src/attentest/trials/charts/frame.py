@@ -72,6 +72,11 @@ def fading(field: str) -> list[dict[str, Any]]:
     return [{"name": CHOSEN, "select": {"type": "point", "fields": [field]}, "bind": "legend"}]
 
 
+def see_through(classes: int) -> dict[str, Any]:
+    """For areas that lie on one another: the more there are, the lighter they are."""
+    return unless_faded(0.6 if classes <= 2 else 0.3)
+
+
 def unless_faded(opacity: float) -> dict[str, Any]:
     return {"condition": {"param": CHOSEN, "value": opacity}, "value": FADED}
 

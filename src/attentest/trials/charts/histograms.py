@@ -9,7 +9,7 @@ import numpy as np
 
 from attentest.trials.base import Chart
 from attentest.trials.charts.classes import ClassGroup
-from attentest.trials.charts.frame import category, colour, fading, frame, number, tooltip, unless_faded
+from attentest.trials.charts.frame import category, colour, fading, frame, number, see_through, tooltip
 
 
 def histograms(
@@ -41,7 +41,7 @@ def histograms(
             "x2": {"field": "to"},
             "y": number("share", "share of the class's texts", zero=True) | {"stack": None},
             "color": colour("class", "predicted", [group.name for group in groups]),
-            "opacity": unless_faded(0.5),
+            "opacity": see_through(len(groups)),
             "tooltip": tooltip(
                 **{"class": "predicted", "from": "from|.3f", "to": "to|.3f", "texts": "texts|,", "share": "share|.1%"}
             ),

@@ -13,7 +13,7 @@ def placed_by(rows: Sequence[Mapping[str, Any]], by: tuple[str, str]) -> dict[st
     """Where a row's marks are and which colour they have: places by the first key, and within them by the second."""
     (place, hue), (places, hues) = by, (_in_order(rows, key) for key in by)
     return {
-        "x": category(place, place, places) | {"axis": {"labelAngle": -30, "labelLimit": 160}},
+        "x": category(place, place, places) | {"axis": {"labelAngle": -30, "labelLimit": 240}},
         "xOffset": category(hue, hue, hues),
         "color": colour(hue, hue, hues),
         "opacity": unless_faded(1),

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from attentest.trials.base import BIN_NAMES, Chart, column
 from attentest.trials.charts.classes import class_groups
-from attentest.trials.charts.frame import colour, fading, frame, number, tooltip, unless_faded
+from attentest.trials.charts.frame import colour, fading, frame, number, see_through, tooltip, unless_faded
 
 POINTS = 81  # of the grid on which a density is drawn
 _CELLS = 2000  # values are counted in so many cells first, so that many texts cost no more than few
@@ -68,7 +68,7 @@ def violins_by_bin(table: pa.Table, value: str, title: str, description: str, la
                     "y": y,
                     "y2": {"field": "line"},
                     "detail": {"field": "bin"},
-                    "opacity": unless_faded(0.6),
+                    "opacity": see_through(len(groups)),
                     "tooltip": tooltip(**told),
                 },
             },
