@@ -1,5 +1,6 @@
 // Pictures become charts with tooltips when they come into view; until then, and on paper, they are pictures.
 const ROWS_SHOWN = 200;
+const LARGER = 1.2; // than Vega draws: its letters are small beside the page's
 
 const unpackColumns = (columns) => {
   const names = Object.keys(columns);
@@ -50,20 +51,40 @@ const dataAsTable = (figure) => {
   });
 };
 
+const OPTIONS = {
+  renderer: "svg",
+  actions: false,
+  ast: true, // expressions are read, not compiled: the page forbids eval
+  defaultStyle: false,
+  tooltip: { disableDefaultStyle: true, id: "vg-tooltip-element" },
+};
+
+const draw = (place, spec) => vegaEmbed(place, { ...spec, background: "transparent" }, OPTIONS);
+
+// as wide as there is room for, rather than whole but too small to read
+const fitted = (spec, drawn, room) => {
+  const below = { ...spec.config, legend: { ...spec.config?.legend, orient: "bottom", columns: 1 } };
+  const outside = drawn - spec.width;
+  return { ...spec, config: below, width: Math.max(160, Math.min(spec.width, room - Math.min(outside, 0.45 * room))) };
+};
+
 const interactive = async (figure) => {
   const picture = figure.querySelector(".picture");
   const place = document.createElement("div");
   picture.classList.add("drawing");
   picture.append(place);
   try {
-    await vegaEmbed(place, { ...specOf(figure), background: "transparent" }, {
-      renderer: "svg",
-      actions: false,
-      ast: true, // expressions are read, not compiled: the page forbids eval
-      defaultStyle: false,
-      tooltip: { disableDefaultStyle: true, id: "vg-tooltip-element" },
-    });
-    const drawn = place.querySelector("svg");
+    const spec = specOf(figure);
+    const room = picture.clientWidth;
+    const first = await draw(place, spec);
+    let drawn = place.querySelector("svg");
+    if (drawn.width.baseVal.value > room && typeof spec.width === "number") {
+      first.finalize();
+      await draw(place, fitted(spec, drawn.width.baseVal.value, room));
+      drawn = place.querySelector("svg");
+    }
+    const larger = Math.max(1, Math.min(LARGER, room / drawn.width.baseVal.value));
+    for (const side of ["width", "height"]) drawn.setAttribute(side, Math.round(drawn[side].baseVal.value * larger));
     const old = picture.querySelector(":scope > svg");
     drawn.setAttribute("role", "img");
     drawn.setAttribute("aria-label", old?.getAttribute("aria-label") ?? figure.dataset.title);

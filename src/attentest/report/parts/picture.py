@@ -19,6 +19,7 @@ _ATTRIBUTES = re.compile(
     r"(fill|stroke|stop|font|text|dominant|clip|alignment|letter|word|paint|gradient)-?[a-zA-Z-]*|visibility|display"
 )
 _NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
+LARGER = 1.2  # than Vega draws: its letters are small beside the page's
 _MANY = 20  # marks of a kind that are worth drawing once and using often
 
 
@@ -32,6 +33,8 @@ def inline(svg: str, label: str, prefix: str) -> Markup:
         return Markup("")
     if _tag(root) != "svg":
         return Markup("")
+    for side in ("width", "height"):
+        root.set(side, _larger(root.get(side, "")))
     parts: list[str] = []
     _write(root, parts, prefix, f' role="img" aria-label="{escape(shown(label))}"')
     return Markup("".join(parts))
@@ -81,6 +84,10 @@ def _attributes(element: ElementTree.Element, prefix: str, but: str = "") -> str
             value = _rounded(value)
         kept.append(f' {key}="{escape(value)}"')
     return "".join(kept)
+
+
+def _larger(side: str) -> str:
+    return f"{float(side) * LARGER:.0f}" if re.fullmatch(r"\d+(\.\d+)?", side) else side
 
 
 def _rounded(value: str) -> str:

@@ -36,7 +36,7 @@ def number(value: Any) -> str:
         return shown(value)
     if math.isinf(value):
         return "−∞" if value < 0 else "∞"
-    return _digits(value).replace("-", "−")
+    return _digits(value).replace("e-0", "e-").replace("-", "−")
 
 
 def _digits(value: float) -> str:
@@ -46,7 +46,8 @@ def _digits(value: float) -> str:
         return f"{value:,.0f}"
     if abs(value) >= 100:
         return f"{value:.1f}"
-    return f"{value:.1e}" if 0 < abs(value) < 0.0005 else f"{value:.3f}"
+    # a difference of rounding errors is none
+    return f"{value:.1e}" if 1e-12 < abs(value) < 0.0005 else f"{value + 0.0:.3f}"
 
 
 def interval(low: float | None, high: float | None) -> str:
