@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -80,7 +79,7 @@ class _Reader:
             blocks=blocks,
             figures=[self._figure(self.folder, chart) for chart in summary.get("figures", [])],
             directions=summary["directions"],
-            published=[row for row in self._rows("beside_published.csv") if row["public"] == "True" or row["ours"]],
+            published=[row for row in self._rows("beside_published") if row["public"] or row["ours"] is not None],
             not_covered=summary.get("not_covered", {}),
             files={
                 f"{title} ({kind})": self._link(path)
@@ -190,11 +189,9 @@ class _Reader:
     def _link(self, path: Path) -> str:
         return Path(os.path.relpath(path, self.start)).as_posix()
 
-    def _rows(self, name: str) -> list[dict[str, str]]:
-        if not (self.folder / name).is_file():
-            return []
-        with (self.folder / name).open(encoding="utf-8", newline="") as file:
-            return list(csv.DictReader(file))
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        table = self.folder / f"{name}.parquet"
+        return read_table(table).to_pylist() if table.is_file() else []
 
 
 def write_instances(run: Run, path: Path) -> None:
