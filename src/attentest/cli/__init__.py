@@ -6,7 +6,7 @@ import sys
 
 from attentest.cli.app import app
 from attentest.cli.lists import corpora, models
-from attentest.cli.reports import audit, report
+from attentest.cli.reports import audit, compare, report
 from attentest.cli.studies import collect, status, study
 from attentest.cli.training import show, train
 from attentest.cli.trials import trial, trials
@@ -16,6 +16,7 @@ __all__ = [
     "app",
     "audit",
     "collect",
+    "compare",
     "corpora",
     "main",
     "models",

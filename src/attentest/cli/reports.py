@@ -96,6 +96,7 @@ def audit(
     from attentest.report.audit import conclude
     from attentest.studies.audit import plan_audit
     from attentest.studies.verdict import check_failures, check_thresholds, failed
+    from attentest.training.folder import without_nan
     from attentest.training.run import Run
 
     thresholds = named_values(threshold or [])
@@ -124,7 +125,7 @@ def audit(
     outcome = run_watched(expanded, out, make_runner, kept, as_json)
     found = conclude(out, outcome, thresholds)
     if as_json:
-        print(json.dumps(found.as_dict(), ensure_ascii=False))
+        print(json.dumps(without_nan(found.as_dict()), ensure_ascii=False))
     else:
         print_outcome(outcome)
         _print_verdicts(found.verdicts)
@@ -147,13 +148,15 @@ def report(
     """Write the page of a finished audit, study, run or trial: verdicts, figures, tables, heat maps."""
     from attentest.report.write import verdicts_of, write_report
     from attentest.studies.verdict import check_failures, check_thresholds, failed
+    from attentest.training.folder import without_nan
 
     thresholds = named_values(threshold) if threshold else None
     check_thresholds(thresholds or {})
     on = check_failures(fail_on or [])
     found, page = write_report(folder, out, thresholds)
     if as_json:
-        print(json.dumps({"page": str(page), "says": found.lead, "verdicts": verdicts_of(found)}, ensure_ascii=False))
+        content = {"page": str(page), "says": found.lead, "verdicts": verdicts_of(found)}
+        print(json.dumps(without_nan(content), ensure_ascii=False))
     else:
         for block in found.blocks:
             if block.verdicts:
@@ -161,6 +164,54 @@ def report(
                 _print_verdicts(block.verdicts)
         print(page)
     if any(failed(block.verdicts, on) for block in found.blocks if block.verdicts):
+        raise typer.Exit(1)
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, Argument(help="A finished run's folder.")],
+    b: Annotated[Path, Argument(help="Another one's.")],
+    out: Annotated[Path, Option(help="The comparison's folder.")] = Path("compare"),
+    budget: Annotated[
+        str, Option(help="quick, standard or paper: how many texts, and the trials' settings.")
+    ] = "quick",
+    texts: Annotated[int | None, Option(help="Test texts that are examined, at most [the budget's].")] = None,
+    threshold: Thresholds = None,
+    workers: Workers = None,
+    store: StorePlace = None,
+    as_json: AsJson = False,
+) -> None:
+    """Two models side by side: the same trials on each, how far they are apart, heat maps of both; one page."""
+    from attentest.engine.store import Store
+    from attentest.report.write import verdicts_of, write_report
+    from attentest.studies.comparison import plan_comparison
+    from attentest.studies.verdict import check_thresholds
+    from attentest.training.folder import without_nan
+    from attentest.training.run import Run
+
+    thresholds = named_values(threshold or [])
+    check_thresholds(thresholds)
+    expanded = plan_comparison(Run(a), Run(b), budget, texts)
+    outcome = run_watched(expanded, out, runner_for("local", workers, None), Store(store), as_json)
+    found, page = write_report(out, thresholds=thresholds)
+    if as_json:
+        rows = [
+            {"trial": row.trial, "figure": row.figure, "first": row.first.as_dict(), "second": row.second.as_dict(),
+             "difference": row.more.as_dict()}
+            for row in found.differences
+        ]  # fmt: skip
+        content = {"page": str(page), "verdicts": verdicts_of(found), "differences": rows, "failed": outcome.failed}
+        print(json.dumps(without_nan(content), ensure_ascii=False))
+    else:
+        print_outcome(outcome)
+        for block in found.blocks:
+            if block.verdicts:
+                print(f"\n{block.name}")
+                _print_verdicts(block.verdicts)
+            elif block.sections:
+                print(block.sections[0].answer)
+        print(page)
+    if outcome.failed:
         raise typer.Exit(1)
 
 

@@ -80,6 +80,17 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Difference:
+    """A figure of two models, and how much larger the second is."""
+
+    trial: str
+    figure: str
+    first: Estimate
+    second: Estimate
+    more: Estimate
+
+
+@dataclass(frozen=True)
 class Report:
     title: str
     kind: str  # audit, study, run, trial or comparison
@@ -90,5 +101,6 @@ class Report:
     figures: Sequence[Figure] = ()  # over several blocks
     directions: Sequence[Mapping[str, Any]] = ()  # what the paper found, and ours
     published: Sequence[Mapping[str, Any]] = ()  # the paper's cells beside ours
+    differences: Sequence[Difference] = ()  # of two models' figures
     not_covered: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)  # title -> path of a table of the whole study

@@ -10,20 +10,22 @@ from typing import Any
 
 from attentest import __version__
 from attentest.errors import InputError
-from attentest.report.contents import Block, Figure, Report, Section
+from attentest.measures.intervals import independent_difference
+from attentest.report.contents import Block, Difference, Figure, Report, Section
 from attentest.report.instances import read_instances, write_csv
+from attentest.studies import comparison
 from attentest.studies.cells import stored_estimate
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.verdict import judge
 from attentest.studies.verdict.definitions import EXPERIMENT, TRIAL
-from attentest.training.folder import read_json, write_table
+from attentest.training.folder import read_json, read_table, write_table
 from attentest.training.run import Run
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.instances import instances
 from attentest.trials.subject import subject_of
 
 Thresholds = Mapping[str, float]
-HEAT_MAPS = "heat maps"
+HEAT_MAPS, COMPARISON = "heat maps", comparison.NAME
 VERDICT = "verdict.json"
 
 
@@ -67,6 +69,9 @@ class _Reader:
             raise InputError(f"{self.folder} was written by an earlier version; run the study again: what is in the "
                              "store is not done again.")  # fmt: skip
         blocks = [self._block(n, name, about, summary) for n, (name, about) in enumerate(summary["blocks"].items(), 1)]
+        differences = _differences(blocks) if summary["kind"] == COMPARISON else []
+        if (self.folder / COMPARISON / "finding.json").is_file():
+            blocks.insert(0, self._beside(summary["title"]))
         rows = f"{summary['rows']:,} rows a corpus at most" if summary["rows"] else "all rows"
         tables = {"all figures": "ours.csv", "beside the published figures": "beside_published.csv"}
         tables |= {"what the paper found": "directions.csv"} if summary["directions"] else {}
@@ -79,6 +84,7 @@ class _Reader:
             blocks=blocks,
             figures=[self._figure(self.folder, chart) for chart in summary.get("figures", [])],
             directions=summary["directions"],
+            differences=differences,
             published=[row for row in self._rows("beside_published") if row["public"] or row["ours"] is not None],
             not_covered=summary.get("not_covered", {}),
             files={
@@ -150,6 +156,13 @@ class _Reader:
             files=self._instance_files(table) if table else {},
         )
 
+    def _beside(self, title: str) -> Block:
+        """Two models against each other."""
+        place = self.folder / COMPARISON
+        table = place / "instances.parquet"
+        section = self._section("both-models", place)
+        return Block("both", title, [], [], [section], read_instances(table), self._instance_files(table))
+
     def _section(self, anchor: str, folder: Path) -> Section:
         finding = _finding(folder)
         kind, name = _kind_and_name(finding)
@@ -214,15 +227,30 @@ def _finding(folder: Path) -> dict[str, Any]:
 
 
 def _kind_and_name(finding: Mapping[str, Any]) -> tuple[str, str]:
-    return (EXPERIMENT if "experiment" in finding["signature"] else TRIAL), finding["trial"]
+    kinds = (EXPERIMENT, COMPARISON)
+    return next((kind for kind in kinds if kind in finding["signature"]), TRIAL), finding["trial"]
 
 
 def _summaries(findings: Any) -> dict[tuple[str, str], dict[str, Any]]:
     return {_kind_and_name(f): {entry: stored_estimate(row) for entry, row in f["summary"].items()} for f in findings}
 
 
+def _differences(blocks: Sequence[Block]) -> list[Difference]:
+    """The figures that both models have; careful, as both stand on the same texts and are taken as if they did not."""
+    first, second = blocks
+    others = {section.name: section.summary for section in second.sections}
+    return [
+        Difference(section.name, entry, figure, other, independent_difference(other, figure))
+        for section in first.sections
+        for entry, figure in section.summary.items()
+        if (other := others.get(section.name, {}).get(entry)) is not None
+    ]
+
+
 def _class_of(kind: str, name: str) -> Any:
-    """The class of a trial or experiment; None if this version has it no more."""
+    """What a trial or experiment says about itself; None if this version has it no more."""
+    if kind == COMPARISON:
+        return comparison.ABOUT
     if kind == EXPERIMENT:
         return experiment_class(name) if name in EXPERIMENTS else None
     return trial_class(name) if name in TRIALS else None

@@ -144,7 +144,7 @@ def _of_corpus(
         training={key: value for key, value in settings.items() if key not in (*_of_model(settings), "seed")},
         rows=budget.rows,
         texts=budget.texts,
-        trials=_trials(budget, corpus.has_rationale),
+        trials=trials_of(budget, corpus.has_rationale),
         experiments={key: dict(value) for key, value in budget.experiments.items() if key not in left_out},
     )
     notes = [f"The experiment {key} is left out: {why}" for key, why in left_out.items()]
@@ -162,7 +162,7 @@ def _of_run(run: Run, name: str, texts: int | None) -> Expanded:
         title=f"Audit of {run.path.name}, trained on {corpus}",
         corpora=(corpus,),
         texts=texts,
-        trials=_trials(BUDGETS[name], "rationale" in run.attention.column_names),
+        trials=trials_of(BUDGETS[name], "rationale" in run.attention.column_names),
     )
     alone = (
         "A run alone was given, so nothing was trained beside it; with its corpus "
@@ -173,7 +173,7 @@ def _of_run(run: Run, name: str, texts: int | None) -> Expanded:
     return expanded
 
 
-def _trials(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
+def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
     names = [name for name in TRIALS if name != "rationale" or rationales]
     return {name: dict(budget.trials.get(name, {})) for name in names}
 

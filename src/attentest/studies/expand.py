@@ -34,13 +34,14 @@ class Expanded:
 
     study: Study
     budget: str
-    kind: str = "study"  # or audit
+    kind: str = "study"  # or audit, or comparison
     notes: Sequence[str] = ()  # what is left out, as sentences
     plan: Plan = field(default_factory=Plan)
     results: dict[str, Step] = field(default_factory=dict)  # by role
     about: list[dict[str, Any]] = field(default_factory=list)  # what each result is
     fingerprints: dict[str, str] = field(default_factory=dict)  # of the corpora, by source
     first_models: dict[str, str] = field(default_factory=dict)  # by name of the corpus
+    beside: Step | None = None  # what sets two models against each other
 
     def summarise(self, there: Callable[[str], bool] = lambda key: True) -> Step:
         """The step that gathers all results, or those whose key is there."""
@@ -62,6 +63,8 @@ class Expanded:
             "not_covered": self.study.not_covered,
         }
         inputs = {place["role"]: self.results[place["role"]] for place in kept}
+        if self.beside is not None and there(self.beside.key):
+            inputs["beside"] = self.beside
         return self.plan.add("summarise", f"{STEPS}.summary:run", settings, inputs, seconds=5)
 
 
@@ -120,13 +123,14 @@ def prepare(found: Expanded, source: str, options: Mapping[str, Any], corpus: Co
     return step, corpus
 
 
-def add_run(found: Expanded, taken: Run) -> None:
-    """A run alone: what needs no training, on the texts it was tested on."""
+def add_run(found: Expanded, taken: Run, name: str | None = None) -> Step:
+    """A run alone, under a name of its own if given: what needs no training, on the texts it was tested on."""
     corpus = taken.test_data().corpus
     model, seed = taken.settings["model"], taken.settings["training"]["seed"]
     found.first_models[corpus.name] = model_settings(model).name
     base = take(found.plan, taken)
-    _Block(found.study, found.plan, corpus, None, {}, model, seed, base).add(found.results, found.about)
+    _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name).add(found.results, found.about)
+    return base
 
 
 def take(plan: Plan, run: Run) -> Step:
@@ -161,6 +165,7 @@ class _Block:
     model: Mapping[str, Any]
     seed: int
     taken: Step | None = None  # a finished run that is the base
+    name: str | None = None  # what it is called instead of by its corpus and model
 
     def add(self, results: dict[str, Step], about: list[dict[str, Any]]) -> None:
         self.tokens = _tokens(self.corpus, self.study.texts)
@@ -184,6 +189,8 @@ class _Block:
         return model_settings(self.model).name
 
     def _label(self, label: str) -> str:
+        if self.name is not None:
+            return self.name
         named = ("encoder", "alignment", "structure", "pairing", "decoder")
         more = [
             f"{value}" if key == "projection" else f"{key}={value}"

@@ -89,13 +89,17 @@ def difference(base: Run, other: Run) -> Difference:
 
 
 def _jsd(first: list[list[float]], second: list[list[float]]) -> np.ndarray:
-    longest = max(map(len, first))
-    padded = np.zeros((2, len(first), longest))
-    for side, rows in enumerate((first, second)):
-        for row, weights in enumerate(rows):
-            padded[side, row, : len(weights)] = weights
-    found: np.ndarray = jsd(torch.from_numpy(padded[0]), torch.from_numpy(padded[1])).numpy()
+    found: np.ndarray = jsd(*(torch.from_numpy(padded(rows)[0]) for rows in (first, second))).numpy()
     return found
+
+
+def padded(rows: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
+    """Lists as a matrix, and where it has values."""
+    lengths = np.array(list(map(len, rows)))
+    mask = np.arange(lengths.max()) < lengths[:, None]
+    found = np.zeros(mask.shape)
+    found[mask] = np.concatenate(rows)
+    return found, mask
 
 
 def _matrix(table: pa.Table, name: str) -> np.ndarray:

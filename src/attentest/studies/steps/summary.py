@@ -61,6 +61,9 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         rows += [{**where, **vars(c), "model": c.model or place["model"]} for c in cells]
         if place["first"]:
             _compare_later(comparable, place, cells)
+    if "beside" in inputs:
+        shutil.copytree(inputs["beside"] / "comparison", out / "comparison")
+        shutil.copy2(inputs["beside"] / INSTANCES, out / "comparison" / INSTANCES)
     _write_rows(out / "ours.csv", rows)
     summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
     summary |= {"title": settings["title"], "kind": settings["kind"], "notes": settings["notes"], "blocks": blocks}

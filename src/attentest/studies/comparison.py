@@ -1,0 +1,157 @@
+"""Two runs side by side: the same trials on each, and how far the models are apart, text by text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from attentest import __version__
+from attentest.errors import InputError, unknown_name
+from attentest.measures.divergences import LARGEST_JSD
+from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.kendall import kendall_tau
+from attentest.studies.audit import BUDGETS, trials_of
+from attentest.studies.cells import accuracy_gain, f1_gain
+from attentest.studies.expand import STEPS, Expanded, add_run
+from attentest.studies.experiments.base import Difference, difference, padded, tidy_head
+from attentest.studies.schema import Study
+from attentest.training.run import Run
+from attentest.trials.charts import class_groups, histograms
+from attentest.trials.finding import Finding
+from attentest.trials.instances import SCHEMA, SHOWN
+
+NAME = "comparison"
+
+
+class About(NamedTuple):
+    """What the page says about it, as of a trial."""
+
+    question: str
+    source: str
+    how_to_read: str
+
+
+ABOUT = About(
+    "Do the two models decide the same, and by the same tokens?",
+    "the measures of Jain & Wallace 2019 and Wiegreffe & Pinter 2019, between two models",
+    "A JSD near 0 says that both attend to the same tokens, one near 0.693 that they share none; Kendall's τ compares "
+    "their order alone. Two models that agree in their predictions and not in their weights are what Wiegreffe & "
+    "Pinter 2019 train on purpose; that they differ is no proof that either is wrong.",
+)
+_EDGES = np.linspace(0, 0.7, 29)
+
+
+def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = None) -> Expanded:
+    """The trials that need no training on each run, and, where both read the same texts, the two against each other."""
+    if budget not in BUDGETS:
+        raise unknown_name("budget", budget, BUDGETS)
+    if texts is not None and texts < 1:
+        raise InputError(f"texts is {texts}; examine at least 1.")
+    for run in (a, b):
+        if not run.finished:
+            raise InputError(f"{run.path} is not finished; train it to its end first.")
+    if a.path.resolve() == b.path.resolve():
+        raise InputError(f"{a.path} was given twice; name two runs.")
+    names = _names(a, b)
+    title = f"{names[0]} beside {names[1]}"
+    study = Study(name=f"comparison of {' and '.join(names)}", title=title, texts=texts or BUDGETS[budget].texts)
+    why = _why_apart(a, b)
+    notes = [] if why is None else [f"The two are not set against each other text by text: {why}"]
+    expanded = Expanded(study, budget, NAME, notes)
+    steps = []
+    for name, run in zip(names, (a, b), strict=True):
+        rationales = "rationale" in run.attention.column_names
+        expanded.study = replace(study, trials=trials_of(BUDGETS[budget], rationales))
+        steps.append(add_run(expanded, run, name))
+    if why is None:
+        expanded.beside = expanded.plan.add(
+            f"compare {title}",
+            f"{STEPS}.comparison:run",
+            {"names": names},
+            {"a": steps[0], "b": steps[1]},
+            modules=("attentest.studies.comparison",),
+            seconds=5,
+        )
+    return expanded
+
+
+def _names(a: Run, b: Run) -> list[str]:
+    """Their folders' names, with as much of the path before them as tells them apart."""
+    paths = [run.path.resolve().parts for run in (a, b)]
+    depth = next(n for n in range(1, max(map(len, paths)) + 1) if paths[0][-n:] != paths[1][-n:])
+    return ["/".join(path[-depth:]) for path in paths]
+
+
+def _why_apart(a: Run, b: Run) -> str | None:
+    """Why two runs cannot be compared text by text; None if they can."""
+    if a.classes != b.classes:
+        return "their classes differ."
+    try:
+        difference(a, b)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def finding(names: list[str], a: Run, b: Run) -> Finding:
+    first, second = names
+    apart, tau = difference(a, b), _tau(a, b)
+    same = np.array(a.predictions["predicted"].to_pylist()) == np.array(b.predictions["predicted"].to_pylist())
+    gain = f1_gain(b, a, second, first)
+    summary = {
+        "mean JSD of the weights": bootstrap(apart.jsd),
+        "mean TVD of the predictions": bootstrap(apart.tvd),
+        "Kendall τ of the weights": bootstrap(tau),
+        "share of the same decisions": bootstrap(same.astype(float)),
+        f"accuracy, {second} − {first}": accuracy_gain(a, b),
+        f"F1, {second} − {first}": Estimate(gain.value, gain.low, gain.high, len(tau)),
+    }
+    found = {"predicted_by_other": b.predictions["predicted"], "jsd": apart.jsd, "tvd": apart.tvd, "tau": tau}
+    table = pa.table({**tidy_head(a), **found})
+    answer = (
+        f"{second} decides as {first} does in {summary['share of the same decisions']} of the texts; their weights are "
+        f"a JSD of {summary['mean JSD of the weights']} apart (at most {LARGEST_JSD:.3f} is possible)."
+    )
+    chart = histograms(
+        {"all": apart.jsd},
+        class_groups(table),
+        _EDGES,
+        "JSD between the two models' weights (nats, at most 0.693)",
+        f"Texts by the JSD between the attention of {first} and of {second}, by the class that {first} predicts.",
+    )
+    about = {name: {part: run.settings[part] for part in ("corpus", "model", "training")}
+             for name, run in zip(names, (a, b), strict=True)}  # fmt: skip
+    signature = {"attentest": __version__, NAME: f"{first}, {second}", **about}
+    return Finding(NAME, ABOUT.question, answer, table, summary, signature, {"JSD between the models": chart})
+
+
+def instances_of_both(names: list[str], a: Run, b: Run, seed: int = 0) -> pa.Table:
+    """Heat maps of both models on a sample of texts, those furthest apart first."""
+    apart = difference(a, b)
+    rows = np.random.default_rng(seed).permutation(len(apart.jsd))[:SHOWN]
+    rows = rows[np.argsort(-apart.jsd[rows], kind="stable")]
+    nothing = Difference(np.zeros_like(apart.tvd), np.zeros_like(apart.jsd), apart.classes)
+    sides = [
+        (name, run.predictions.take(rows).to_pylist(), run.attention.take(rows).to_pylist(), run.shares, away)
+        for name, run, away in zip(names, (a, b), (nothing, apart), strict=True)
+    ]
+    found: list[dict[str, Any]] = []
+    for place, row in enumerate(rows.tolist()):
+        for name, said, tokens, shares, away in sides:
+            about = {key: said[place].get(key) for key in ("id", "text", "second", "label", "predicted")}
+            spans = {key: tokens[place].get(key) for key in ("start", "end", "rationale")}
+            measured = {"tvd": float(away.tvd[row]), "jsd": float(away.jsd[row]), "weight": shares[row]}
+            probability = max(said[place]["probability"])
+            found.append({**about, **spans, **measured, "variant": name, "probability": probability})
+    return pa.Table.from_pylist(found, SCHEMA)
+
+
+def _tau(a: Run, b: Run) -> np.ndarray:
+    """Kendall's τ-b of the two models' weights, text by text."""
+    first, mask = padded(a.shares)
+    tau, _ = kendall_tau(torch.from_numpy(first), torch.from_numpy(padded(b.shares)[0]), torch.from_numpy(mask))
+    return np.asarray(tau)
