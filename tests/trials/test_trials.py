@@ -157,3 +157,25 @@ def test_lengths_apart_or_together_give_the_same(run: attentest.Run, monkeypatch
         found.append(finding.table["median_tvd"].to_numpy())
     assert np.abs(found[0] - found[1]).max() <= 1e-6
     assert found[0].max() > 1e-2
+
+
+def test_differences_that_a_verdict_needs_are_taken_text_by_text(run: attentest.Run) -> None:
+    def mean(values: list) -> float:
+        kept = np.array(values, float)
+        return float(kept[~np.isnan(kept)].mean())
+
+    flips = attentest.trial("flips", run)
+    pairs = zip(*(flips.table[f"flip_{name}"].to_pylist() for name in ("heaviest", "random")), strict=True)
+    assert flips.summary["flips, heaviest − random"].value == pytest.approx(
+        mean([float(h) - float(r) for h, r in pairs])
+    )
+    sets = attentest.trial("importance-sets", run)
+    removed = {name: np.nan_to_num(sets.table[name].to_numpy(), nan=1.0) for name in sets.table.column_names[6:]}
+    for other in ("attention-times-gradient", "attention-gradient"):
+        expected = float((removed["attention"] - removed[other]).mean())
+        assert sets.summary[f"attention − {other}"].value == pytest.approx(expected, abs=1e-6)
+    known = attentest.trial("rationale", run)
+    chance = known.table["rationale_share"].to_numpy()
+    for name, label in (("weight_on_rationale", "weight"), ("heaviest_in_rationale", "heaviest in the rationale")):
+        found = known.summary[f"{label} − tokens in the rationale"].value
+        assert found == pytest.approx(mean(known.table[name].to_numpy() - chance))

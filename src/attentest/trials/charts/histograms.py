@@ -49,4 +49,4 @@ def histograms(
     }
     if len(panels) == 1:
         return frame(description, rows, **view)
-    return frame(description, rows, facet={"column": category("panel", None, list(panels))}, spec=view)
+    return frame(description, rows, facet={"column": category("panel", None, list(panels))}, spacing=32, spec=view)

@@ -22,13 +22,13 @@ def tradeoff(rows: Sequence[Mapping[str, Any]], description: str) -> Chart:
     kinds = list(KINDS)
     told = {"kind": "model", "class": "predicted", "lambda": "λ|~g", "tvd": "TVD|.3f", "jsd": "JSD|.3f", "f1": "F1|.3f"}
     place = {
-        "x": number("tvd", "TVD to the base's predictions (0–1)", zero=True),
-        "y": number("jsd", "JSD to the base's attention (nats)", [0, 0.7]),
+        "x": number("tvd", "TVD to the base's predictions (0–1)", zero=True) | {"axis": {"tickCount": 6}},
+        "y": number("jsd", "JSD to the base's attention (nats, at most 0.693)", [0, 0.7]),
     }
     look = {"field": "kind", "type": "nominal", "title": None}
     view = {
         "width": 420 if len(classes) == 1 else 300,
-        "height": 300 if len(classes) == 1 else 240,
+        "height": 300,
         "layer": [
             {
                 "transform": [{"filter": f"datum.kind === '{kinds[0]}'"}],
@@ -50,4 +50,4 @@ def tradeoff(rows: Sequence[Mapping[str, Any]], description: str) -> Chart:
     }
     if len(classes) == 1:
         return frame(description, rows, **view)
-    return frame(description, rows, facet=category("class", "predicted", classes), columns=2, spec=view)
+    return frame(description, rows, facet=category("class", "predicted", classes), columns=2, spacing=32, spec=view)
