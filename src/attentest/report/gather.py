@@ -69,17 +69,18 @@ class _Reader:
             raise InputError(f"{self.folder} was written by an earlier version; run the study again: what is in the "
                              "store is not done again.")  # fmt: skip
         blocks = [self._block(n, name, about, summary) for n, (name, about) in enumerate(summary["blocks"].items(), 1)]
+        lead = _lead(blocks)
         differences = _differences(blocks) if summary["kind"] == COMPARISON else []
         if (self.folder / COMPARISON / "finding.json").is_file():
             blocks.insert(0, self._beside(summary["title"]))
-        rows = f"{summary['rows']:,} rows a corpus at most" if summary["rows"] else "all rows"
+        rows = f": {summary['rows']:,} rows a corpus at most" if summary["rows"] else ""
         tables = {"all figures": "ours.csv", "beside the published figures": "beside_published.csv"}
         tables |= {"what the paper found": "directions.csv"} if summary["directions"] else {}
         return Report(
             title=summary["title"] or summary["study"],
             kind=summary["kind"],
-            lead=_lead(summary["kind"], blocks),
-            facts=[("budget", f"{summary['budget']}: {rows}"), ("attentest", __version__)],
+            lead=lead,
+            facts=[("budget", f"{summary['budget']}{rows}"), ("attentest", __version__)],
             notes=_notes(summary),
             blocks=blocks,
             figures=[self._figure(self.folder, chart) for chart in summary.get("figures", [])],
@@ -118,7 +119,7 @@ class _Reader:
         return Report(
             title=f"Run {self.folder.name}",
             kind="run",
-            lead=_lead("run", [block]),
+            lead=_lead([block]),
             facts=[("attentest", __version__)],
             notes=notes,
             blocks=[block],
@@ -295,10 +296,10 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     return [*summary.get("notes", []), *missing, *of_corpora]
 
 
-def _lead(kind: str, blocks: Sequence[Block]) -> str:
+def _lead(blocks: Sequence[Block]) -> str:
     if len(blocks) != 1 or not blocks[0].verdicts:
-        count = "One model" if len(blocks) == 1 else f"{len(blocks)} models"
-        return f"{count}, put on trial: can the attention be trusted as an explanation, and in which sense?"
+        count = {1: "One model", 2: "Two models"}.get(len(blocks), f"{len(blocks)} models")
+        return f"{count} put on trial: can the attention be trusted as an explanation, and in which sense?"
     answers: dict[str, list[str]] = {}
     for verdict in blocks[0].verdicts:
         answers.setdefault(verdict.answer, []).append(verdict.definition.name)

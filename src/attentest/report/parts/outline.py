@@ -15,6 +15,10 @@ from attentest.report.parts.picture import inline
 from attentest.report.parts.wording import Anchors
 from attentest.studies.verdict import Ruling
 
+FIXED = (  # anchors of the parts that a page has once
+    *("content", "contents", "verdicts", "notes", "differences"),
+    *("directions", "published", "not-covered", "overview"),
+)
 FIRST_ROWS = 8  # of a summary; the rest is folded away
 
 

@@ -28,6 +28,12 @@ class Criterion:
     threshold: float
     source: str  # where the threshold comes from
     absent: str = ""  # why a trial that was held may not have the figure
+    against: tuple[str, str] | None = None  # kind and name of another one that the figure is set against
+
+    @property
+    def short(self) -> str:
+        """Its name within the definition."""
+        return self.name.partition(".")[2]
 
 
 @dataclass(frozen=True)
@@ -103,12 +109,13 @@ DEFINITIONS = {
                     "how much further the furthest weights with the same prediction are than another seed's (JSD)",
                     _further(_SEEDS, (TRIAL, "adversary", "mean max JSD")), MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §3.3, Fig. 3: the variance by seeds is the one to surpass",
+                    against=_SEEDS[:2],
                 ),
                 Criterion(
                     "stable.model", "T4", EXPERIMENT, "adversary",
                     "how much further an adversarial model is than another seed's (JSD)",
                     _further(_SEEDS, (EXPERIMENT, "adversary", "JSD, far")), MORE_THAN, 0.0,
-                    "Wiegreffe & Pinter 2019 §4, Fig. 5", _NO_FAR,
+                    "Wiegreffe & Pinter 2019 §4, Fig. 5", _NO_FAR, _SEEDS[:2],
                 ),
             ),
             "Some variance by seed is normal, and a stable map may still be a wrong one.",

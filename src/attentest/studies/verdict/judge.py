@@ -14,10 +14,8 @@ from attentest.studies.verdict.definitions import (
     AT_MOST,
     CRITERIA,
     DEFINITIONS,
-    EXPERIMENT,
     MORE_THAN,
     PEOPLE,
-    TRIAL,
     Criterion,
     Definition,
 )
@@ -118,26 +116,23 @@ def _answer(side: str, threshold: float, figure: Estimate) -> str:
 
 
 def _why_untested(criterion: Criterion, summaries: Summaries) -> str:
-    if criterion.kind != PEOPLE and (criterion.kind, criterion.trial) not in summaries:
-        what = "experiment" if criterion.kind == EXPERIMENT else "trial"
-        return f"the {what} {criterion.trial} was not held"
-    return criterion.absent or "another trial that it is set against was not held, or the figure is not defined"
+    for kind, name in filter(None, (criterion.against, (criterion.kind, criterion.trial))):
+        if kind != PEOPLE and (kind, name) not in summaries:
+            return f"the {kind} {name} was not held"
+    return criterion.absent or "the figure is not defined for these texts"
 
 
 def _confidence(answer: str, rulings: Sequence[Ruling]) -> str:
     held = [ruling for ruling in rulings if ruling.answer != UNTESTED]
     if not held:
         return "Not tested: " + "; ".join(dict.fromkeys(ruling.why for ruling in rulings)) + "."
-    counts = [ruling.figure.n for ruling in held if ruling.figure is not None and ruling.figure.n]
-    tests = f"{len(held)} of {len(rulings)} tests held"
-    decisive = [ruling for ruling in held if ruling.answer == answer]
+    decisive = ", ".join(ruling.criterion.short for ruling in held if ruling.answer == answer)
     words = {
-        YES: f"all {len(held)} lie on the side that was asked for with their whole 95 % interval",
-        NO: f"{len(decisive)} on the other side with the whole 95 % interval",
-        UNCLEAR: f"{len(decisive)} with a 95 % interval that holds the threshold, none against it",
+        YES: "each clearly on the side that was asked for",
+        NO: f"clearly on the other side: {decisive}",
+        UNCLEAR: f"none clearly on the other side, but too near the threshold to tell: {decisive}",
     }
-    over = f" On up to {max(counts):,} test texts." if counts else ""
-    return f"{tests}: {words[answer]}.{over}"
+    return f"{len(held)} of {len(rulings)} tests held; {words[answer]} (95 % intervals)."
 
 
 FAILURES = {
@@ -160,8 +155,3 @@ def failed(verdicts: Sequence[Verdict], on: Iterable[str]) -> list[str]:
     """Those of the names in `on` that came true."""
     answers = {verdict.definition.name: verdict.answer for verdict in verdicts}
     return [name for name in on if answers[FAILURES[name][0]] == FAILURES[name][1]]
-
-
-def summary_key(signature: Mapping[str, Any]) -> tuple[str, str]:
-    """Which finding a signature is of."""
-    return (EXPERIMENT, signature["experiment"]) if "experiment" in signature else (TRIAL, signature["trial"])
