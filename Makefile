@@ -17,9 +17,8 @@ install: .venv/ready
 	touch $@
 
 demo: .venv/base
-	$(BIN)/attentest train movie-reviews -o source=rotten_tomatoes --vectors glove-6b-50d --epochs 4 --out demo/run
-	$(BIN)/attentest show demo/run --n 5
-	$(BIN)/attentest show demo/run --n 20 --html demo/attention.html
+	$(BIN)/attentest audit movie-reviews -o source=rotten_tomatoes -s vectors=glove-6b-50d --store demo/store --out demo/audit
+	@echo "open demo/audit/report.html in a browser"
 
 test: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q $(TESTS)
