@@ -78,17 +78,7 @@ class BlockPart:
 class Outline:
     def __init__(self, report: Report) -> None:
         self._anchors = Anchors()
-        for fixed in (
-            "content",
-            "contents",
-            "verdicts",
-            "notes",
-            "directions",
-            "published",
-            "not-covered",
-            "overview",
-            "differences",
-        ):
+        for fixed in FIXED:
             self._anchors.take(fixed)
         self.charts = self._charts(report.figures, "overview")
         self.blocks = [self._block(block) for block in report.blocks]
