@@ -37,6 +37,13 @@ def run(corpus: attentest.Corpus, tmp_path_factory: pytest.TempPathFactory) -> a
     return attentest.train(corpus, out, epochs=2, dimension=16, hidden=8, seed=3)
 
 
+@pytest.fixture(scope="session")
+def sibling(run: attentest.Run, corpus: attentest.Corpus) -> attentest.Run:
+    """Of `run`: the same texts, another seed, and trained for longer."""
+    out = run.path.parent / "sibling"
+    return attentest.train(corpus, out, epochs=6, dimension=16, hidden=8, seed=4, lr=0.03)
+
+
 TINY = Budget(
     "everything once, as small as it can be",
     rows=None,
