@@ -37,7 +37,7 @@ class Budget:
 
 BUDGETS = {
     "quick": Budget(
-        "a few minutes: 4,000 rows (fewer if they are long), 400 test texts, 4 epochs, 2 other seeds, two adversaries",
+        "a few minutes: 4,000 rows (fewer if long), 400 test texts, 4 epochs, 2 other seeds, 2 adversaries",
         rows=4000,
         tokens=400_000,
         texts=400,
@@ -57,7 +57,7 @@ BUDGETS = {
         },
     ),
     "standard": Budget(
-        "tens of minutes: 9,000 rows (fewer if they are long), 1,000 test texts, 6 epochs, 4 other seeds, five adversaries",
+        "tens of minutes: 9,000 rows (fewer if long), 1,000 test texts, 6 epochs, 4 other seeds, 5 adversaries",
         rows=9000,
         tokens=1_000_000,
         texts=1000,
