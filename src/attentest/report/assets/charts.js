@@ -51,12 +51,20 @@ const dataAsTable = (figure) => {
   });
 };
 
+// numbers with as many digits as the page has elsewhere
+const tooltip = (value, sanitize) => {
+  const short = (text) => (/^[−-]?\d+\.\d{4,}$/.test(text) ? Number(String(text).replace("−", "-")).toFixed(3) : text);
+  if (value === null || typeof value !== "object") return sanitize(short(value));
+  const rows = Object.entries(value).map(([key, item]) => `<tr><td class="key">${sanitize(key)}</td><td>${sanitize(short(item))}</td></tr>`);
+  return `<table>${rows.join("")}</table>`;
+};
+
 const OPTIONS = {
   renderer: "svg",
   actions: false,
   ast: true, // expressions are read, not compiled: the page forbids eval
   defaultStyle: false,
-  tooltip: { disableDefaultStyle: true, id: "vg-tooltip-element" },
+  tooltip: { disableDefaultStyle: true, id: "vg-tooltip-element", formatTooltip: tooltip },
 };
 
 const draw = (place, spec) => vegaEmbed(place, { ...spec, background: "transparent" }, OPTIONS);
