@@ -149,7 +149,7 @@ def test_a_chart_becomes_its_table_and_a_chart_again(reader: Reader) -> None:
     button = figure.get_by_role("button", name="Data as a table")
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
-    assert figure.get_by_role("columnheader").all_inner_texts() == ["model", "value", "low", "high"]
+    assert figure.get_by_role("columnheader").all_inner_texts() == ["group", "value", "low", "high", "n"]
     assert not figure.locator(".picture").is_visible()
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
@@ -162,8 +162,10 @@ def test_long_data_is_shown_in_part_and_saved_whole(reader: Reader, tmp_path: Pa
     figure.get_by_role("button", name="Data as a table").click()
     assert figure.locator("tbody tr").count() == 200
     rows = download(reader, figure.get_by_role("button", name="Data as CSV"), tmp_path)
-    assert len(rows) == 401
-    assert {row[1] for row in rows[1:]} == {"negative", "positive", sample_report.ALERT}
+    assert len(rows) == 1 + 4 * 3 * 81  # bins, classes and points of a density, which the chart keeps as lists
+    names = {row[0] for row in rows[1:]}
+    assert {"negative", "positive"} < names
+    assert any(name.startswith("<script>alert") for name in names)
 
 
 def test_tabs_by_mouse_and_arrow_keys(reader: Reader) -> None:
@@ -193,7 +195,7 @@ def test_every_chart_becomes_interactive_and_has_tooltips(reader: Reader) -> Non
     figure.locator(".mark-symbol.role-mark path").first.hover()
     tooltip = reader.page.locator("#vg-tooltip-element.visible")
     tooltip.wait_for()
-    assert "F1\t0.9" in tooltip.inner_text()
+    assert "F1\t0.900" in tooltip.inner_text()
     assert figure.locator("svg").get_attribute("aria-label")
 
 
