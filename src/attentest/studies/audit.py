@@ -50,10 +50,10 @@ BUDGETS = {
         experiments={
             "uniform": {"weights": ["uniform"]},
             "seeds": {"seeds": 2},
-            "guides": {"strength": 0.001, "epochs": 8, "patience": 3},
+            "guides": {"strength": 0.01, "epochs": 8, "patience": 3},
             "adversary": {"lambdas": [0.001, 0.01], "epochs": 8, "patience": 3, "seeds": 2},
             "fix": {"runs": 5},
-            "informed-adversary": {"strength": 0.001, "epochs": 8, "patience": 3, "runs": 5},
+            "informed-adversary": {"strength": 0.01, "epochs": 8, "patience": 3, "runs": 5},
         },
     ),
     "standard": Budget(
@@ -70,7 +70,7 @@ BUDGETS = {
             "adversary": {"lambdas": [0.0, 1e-4, 5e-4, 0.001, 0.01], "epochs": 20, "patience": 5, "seeds": 4},
             "frozen": {"epochs": 20, "patience": 5},
             "fix": {},
-            "informed-adversary": {"strength": 5e-4, "epochs": 20, "patience": 5},
+            "informed-adversary": {"strength": 0.001, "epochs": 20, "patience": 5},
             "gumbel": {},
         },
     ),
