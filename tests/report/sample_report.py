@@ -8,14 +8,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import vl_convert
 
 from attentest.measures.intervals import Estimate
 from attentest.report.contents import Block, Figure, Instance, Report, Section, Variant
 from attentest.studies.verdict import judge
 from attentest.trials import charts
 from attentest.trials.base import BIN_NAMES
+from attentest.trials.charts.files import svg_of
 
 ALERT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 LONG_NAME = "class " + "x" * 5000
@@ -95,11 +96,16 @@ def block(anchor: str, name: str, summaries: Summaries, *, hostile: bool = False
         verdicts=judge(summaries),
         sections=[section(*key, summary, hostile=hostile) for key, summary in summaries.items()],
         instances=instances,
+        files={"CSV": "heat maps/texts.csv", "Parquet": "heat maps/texts.parquet"},
     )
 
 
 def section(kind: str, name: str, summary: Mapping[str, Estimate], *, hostile: bool = False) -> Section:
-    kinds = {"permutation": ["violins", "histogram"], "correlation": ["boxes", "scatter", "lines"]}
+    kinds = {
+        "permutation": ["violins", "histogram", "panels"],
+        "correlation": ["boxes", "scatter", "lines"],
+        "rationale": ["bars", "ranks", "tradeoff"],
+    }
     return Section(
         anchor=f"{kind}-{name}",
         kind=kind,
@@ -124,37 +130,51 @@ def figure(kind: str, title: str) -> Figure:
 
 @cache
 def picture(kind: str) -> str:
-    text: str = vl_convert.vegalite_to_svg(dict(specs()[kind]))
-    return text
+    return svg_of(specs()[kind])
 
 
 @cache
 def specs() -> dict[str, Any]:
-    draw = random.Random(0)
+    draw = np.random.default_rng(0)
     rows = 400
     table = pa.table(
         {
-            "bin": [draw.choice(BIN_NAMES) for _ in range(rows)],
-            "predicted": [draw.choice(["negative", "positive", ALERT]) for _ in range(rows)],
-            "tvd": [draw.betavariate(2, 5) for _ in range(rows)],
-            "jsd": [0.69 * draw.betavariate(5, 2) for _ in range(rows)],
+            "bin": draw.choice(BIN_NAMES, rows),
+            "predicted": draw.choice(["negative", "positive", ALERT], rows),
+            "tvd": draw.beta(2, 5, rows),
+            "jsd": 0.69 * draw.beta(5, 2, rows),
         }
     )
+    said = "What is seen, in a sentence."
+    jsd, tvd = (table[name].to_numpy() for name in ("jsd", "tvd"))
     groups = ["gradient", "leave-one-out", "attention × gradient"]
-    boxed = [{"measure": draw.choice(groups), "value": draw.gauss(0.4, 0.2)} for _ in range(rows)]
-    curve = [{"share": i / 10, "value": (i / 10) ** 2, "group": g} for i in range(11) for g in groups]
-    pointed = [
-        {"model": f"BiLSTM, seed {i}", "value": 0.9 + i / 100, "low": 0.88 + i / 100, "high": 0.93} for i in range(4)
+    curve = [
+        {"series": g, "x": i / 10, "value": i * i / 100, "low": i * i / 110, "high": i * i / 90}
+        for i in range(11)
+        for g in groups
     ]
-    cells = [{"a": a, "b": b, "share": draw.random()} for a in ("same", "flips") for b in ("same", "flips")]
+    cells = [{"x": a, "y": b, "share": draw.random()} for a in ("same", "flips") for b in ("same", "flips")]
+    pointed = [row for i in range(4) for row in charts.interval(f"seed {i}", _of(0.9 + i / 100))]
+    kinds = ["trained adversary", "random seed", "uniform weights"]
+    traded = [
+        {"kind": draw.choice(kinds), "class": c, "lambda": i, "tvd": i / 20, "jsd": i / 10, "f1": 0.9}
+        for i in range(6)
+        for c in ("negative", "positive")
+    ]
     return {
-        "violins": charts.violins_by_bin(table, "tvd", "TVD"),
-        "histogram": charts.histogram(table, "jsd", "JSD", 0.7),
-        "scatter": charts.scatter(table, "tvd", "jsd", "TVD", "JSD"),
-        "boxes": charts.boxes(boxed, "measure", "value", "Kendall τ", groups),
-        "lines": charts.lines(curve, "share", "value", "group", "share removed", "flips"),
-        "points": charts.points(pointed, "model", "F1"),
-        "cells": charts.two_by_two(cells, "a", "b", "heaviest", "random"),
+        "violins": charts.violins_by_bin(table, "tvd", "TVD", said),
+        "histogram": charts.histograms({"JSD": jsd}, charts.class_groups(table), np.linspace(0, 0.7, 29), "JSD", said),
+        "panels": charts.histograms(
+            {"JSD": jsd, "TVD": tvd}, charts.class_groups(table), np.linspace(0, 1, 29), "distance", said
+        ),
+        "scatter": charts.scatter(table, "tvd", "jsd", "TVD", "JSD", said),
+        "boxes": charts.boxes([row for g in groups for row in charts.box(g, draw.normal(0.4, 0.2, rows))], "τ", said),
+        "lines": charts.lines(curve, "share removed", "flips", said),
+        "points": charts.intervals(pointed, "F1", said, "model"),
+        "bars": charts.bars(pointed, "F1", said, "model"),
+        "ranks": charts.by_rank({"weight": np.linspace(1, 0, 40), "erasure": np.linspace(1, 0, 40) ** 2}, said),
+        "tradeoff": charts.tradeoff(traded, said),
+        "cells": charts.cross_table(cells, "heaviest", "random", ["same", "flips"], said),
     }
 
 

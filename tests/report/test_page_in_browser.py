@@ -149,7 +149,7 @@ def test_a_chart_becomes_its_table_and_a_chart_again(reader: Reader) -> None:
     button = figure.get_by_role("button", name="Data as a table")
     button.click()
     assert button.get_attribute("aria-pressed") == "true"
-    assert figure.get_by_role("columnheader").all_inner_texts() == ["model", "value", "low", "high"]
+    assert figure.get_by_role("columnheader").all_inner_texts() == ["group", "value", "low", "high", "n"]
     assert not figure.locator(".picture").is_visible()
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
@@ -162,8 +162,10 @@ def test_long_data_is_shown_in_part_and_saved_whole(reader: Reader, tmp_path: Pa
     figure.get_by_role("button", name="Data as a table").click()
     assert figure.locator("tbody tr").count() == 200
     rows = download(reader, figure.get_by_role("button", name="Data as CSV"), tmp_path)
-    assert len(rows) == 401
-    assert {row[1] for row in rows[1:]} == {"negative", "positive", sample_report.ALERT}
+    assert len(rows) == 1 + 4 * 3 * 81  # bins, classes and points of a density, which the chart keeps as lists
+    names = {row[0] for row in rows[1:]}
+    assert {"negative", "positive"} < names
+    assert any(name.startswith("<script>alert") for name in names)
 
 
 def test_tabs_by_mouse_and_arrow_keys(reader: Reader) -> None:
@@ -193,7 +195,7 @@ def test_every_chart_becomes_interactive_and_has_tooltips(reader: Reader) -> Non
     figure.locator(".mark-symbol.role-mark path").first.hover()
     tooltip = reader.page.locator("#vg-tooltip-element.visible")
     tooltip.wait_for()
-    assert "0.9" in tooltip.inner_text()
+    assert "F1\t0.900" in tooltip.inner_text()
     assert figure.locator("svg").get_attribute("aria-label")
 
 
@@ -255,42 +257,11 @@ def test_the_theme_is_chosen_and_kept(reader: Reader) -> None:
     assert reader.page.evaluate(colour) == dark
 
 
-# the ratio of WCAG for every text that is shown, over what lies behind it
-CONTRAST = """() => {
-  const context = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
-  const parse = (colour) => {
-    context.clearRect(0, 0, 1, 1); context.fillStyle = colour; context.fillRect(0, 0, 1, 1);
-    const [r, g, b, a] = context.getImageData(0, 0, 1, 1).data;
-    return [r, g, b, a / 255];
-  };
-  const over = ([r, g, b, a], below) => [r, g, b].map((c, i) => c * a + below[i] * (1 - a));
-  const behind = (element) => {
-    if (!element) return [255, 255, 255];
-    return over(parse(getComputedStyle(element).backgroundColor), behind(element.parentElement));
-  };
-  const light = (colour) => colour.map((c) => c / 255).map((c) => (c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4))
-    .reduce((sum, c, i) => sum + c * [.2126, .7152, .0722][i], 0);
-  const poor = new Set();
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walker.nextNode()) {
-    const element = walker.currentNode.parentElement;
-    const drawn = element.closest(".role-mark");
-    if (!walker.currentNode.data.trim() || drawn || !element.checkVisibility() || element.closest("script, style")) continue;
-    const style = getComputedStyle(element);
-    const paper = behind(element.closest("svg")?.parentElement ?? element);
-    const [a, b] = [over(parse(element.closest("svg") ? style.fill : style.color), paper), paper].map(light).sort((x, y) => x - y);
-    const ratio = (b + .05) / (a + .05);
-    if (ratio < 4.5) poor.add(`${element.tagName}.${element.className} ${ratio.toFixed(2)}`);
-  }
-  return [...poor];
-}"""
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(reader: Reader, theme: str) -> None:
     reader.page.locator(f".theme input[value={theme}]").check()
     reader.page.locator("details").evaluate_all("(all) => all.forEach((one) => { one.open = true })")
-    assert reader.page.evaluate(CONTRAST) == []
+    assert reader.page.evaluate((Path(__file__).parent / "contrast.js").read_text()) == []
 
 
 def test_the_keyboard_reaches_the_content_first(reader: Reader) -> None:
@@ -343,7 +314,7 @@ def test_it_prints_with_everything_open(reader: Reader) -> None:
     assert reader.page.evaluate("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     reader.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     assert reader.page.locator("main details:not([open])").count() == 0
-    assert reader.page.locator("main button:visible").count() == 0
+    assert reader.page.locator(".tools button:visible").count() == 0
     assert reader.page.locator("figure.chart:visible").count() == reader.page.locator("figure.chart").count()
 
 

@@ -27,6 +27,7 @@ from attentest.trials.subject import subject_of
 Thresholds = Mapping[str, float]
 HEAT_MAPS, COMPARISON = "heat maps", comparison.NAME
 VERDICT = "verdict.json"
+BARELY = 0.05  # above the share of the most frequent class
 
 
 def gather(folder: Path, page: Path, thresholds: Thresholds | None = None) -> Report:
@@ -113,7 +114,8 @@ class _Reader:
             instances=read_instances(table),
             files=self._instance_files(table),
         )
-        notes = list(run.notes)
+        weak = _weak(_name_of(run), _about(run))
+        notes = [*([weak] if weak else []), *run.notes]
         if not folders:
             notes.append(f"No trial was held yet: attentest trial all {self.folder}")
         return Report(
@@ -293,7 +295,23 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
         named = f"{about['corpus']}: " if len({a["corpus"] for a in summary["blocks"].values()}) > 1 else ""
         of_corpora |= {f"{named}{note}": "" for note in about["notes"]}
     missing = [f"Missing, as a step failed: {name}." for name in summary["missing"]]
-    return [*summary.get("notes", []), *missing, *of_corpora]
+    weak = [note for name, about in summary["blocks"].items() if (note := _weak(name, about))]
+    return [*weak, *summary.get("notes", []), *missing, *of_corpora]
+
+
+def _weak(name: str, about: Mapping[str, Any]) -> str | None:
+    """A model that has learned next to nothing has no attention worth explaining."""
+    counts = about.get("settings", {}).get("corpus", {}).get("rows", {}).get("test", {})
+    accuracy = about.get("metrics", {}).get("accuracy")
+    if not counts or accuracy is None:
+        return None
+    most = max(counts.values()) / sum(counts.values())
+    if accuracy > most + BARELY:
+        return None
+    return (
+        f"{name} is right in {accuracy:.3f} of the test texts, and its most frequent class is in {most:.3f}: what it "
+        "attends to explains little before it has learned more (more rows or epochs)."
+    )
 
 
 def _lead(blocks: Sequence[Block]) -> str:

@@ -61,6 +61,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "shown": wording.shown,
+        "prose": wording.prose,
         "name": wording.name,
         "number": wording.number,
         "exact": wording.exact,

@@ -11,13 +11,14 @@ from attentest.corpora import load
 from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError, unknown_name
 from attentest.models.settings import HIERARCHICAL, ModelSettings
-from attentest.studies.expand import Expanded, add_corpus, add_run
+from attentest.studies.expand import Expanded, add_corpus, add_run, mean_tokens
 from attentest.studies.experiments import make_experiment
 from attentest.studies.schema import Study
 from attentest.training.run import Run
 from attentest.training.settings import check_setting, sort_settings
 from attentest.trials import TRIALS
 
+FEWEST_SENSIBLE = 500  # rows, however long they are
 _MEASURES = ["gradient-input-fixed", "leave-one-out"]  # JW's, which the verdict looks at
 
 
@@ -27,6 +28,7 @@ class Budget:
 
     about: str
     rows: int | None
+    tokens: int | None  # fewer rows of long texts, so that they have about this many tokens in all
     texts: int | None
     epochs: int
     trials: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # all are held; settings where they differ
@@ -35,8 +37,9 @@ class Budget:
 
 BUDGETS = {
     "quick": Budget(
-        "a few minutes: 4,000 rows, 400 test texts, 4 epochs, 2 other seeds, two adversaries",
+        "a few minutes: 4,000 rows (fewer if long), 400 test texts, 4 epochs, 2 other seeds, 2 adversaries",
         rows=4000,
+        tokens=400_000,
         texts=400,
         epochs=4,
         trials={
@@ -47,15 +50,16 @@ BUDGETS = {
         experiments={
             "uniform": {"weights": ["uniform"]},
             "seeds": {"seeds": 2},
-            "guides": {"strength": 0.001, "epochs": 8, "patience": 3},
+            "guides": {"strength": 0.01, "epochs": 8, "patience": 3},
             "adversary": {"lambdas": [0.001, 0.01], "epochs": 8, "patience": 3, "seeds": 2},
             "fix": {"runs": 5},
-            "informed-adversary": {"strength": 0.001, "epochs": 8, "patience": 3, "runs": 5},
+            "informed-adversary": {"strength": 0.01, "epochs": 8, "patience": 3, "runs": 5},
         },
     ),
     "standard": Budget(
-        "tens of minutes: 9,000 rows, 1,000 test texts, 6 epochs, 4 other seeds, five adversaries",
+        "tens of minutes: 9,000 rows (fewer if long), 1,000 test texts, 6 epochs, 4 other seeds, 5 adversaries",
         rows=9000,
+        tokens=1_000_000,
         texts=1000,
         epochs=6,
         trials={"dispersion": {"influence_texts": 100}},
@@ -66,13 +70,14 @@ BUDGETS = {
             "adversary": {"lambdas": [0.0, 1e-4, 5e-4, 0.001, 0.01], "epochs": 20, "patience": 5, "seeds": 4},
             "frozen": {"epochs": 20, "patience": 5},
             "fix": {},
-            "informed-adversary": {"strength": 5e-4, "epochs": 20, "patience": 5},
+            "informed-adversary": {"strength": 0.001, "epochs": 20, "patience": 5},
             "gumbel": {},
         },
     ),
     "paper": Budget(
-        "hours: every row and test text, and the papers' epochs, seeds and λ values",
+        "hours to days: every row and test text, and the papers' epochs, seeds and λ values",
         rows=None,
+        tokens=None,
         texts=None,
         epochs=8,
         experiments={
@@ -116,11 +121,19 @@ def plan_audit(
     if rows is not None and rows < FEWEST_ROWS:
         raise InputError(f"rows is {rows}; at least {FEWEST_ROWS} are needed.")
     corpus = load(source, **(columns or {}))
-    chosen = replace(chosen, rows=rows or chosen.rows, texts=texts or chosen.texts)
+    chosen = replace(chosen, rows=rows or _rows_for(corpus, chosen), texts=texts or chosen.texts)
     if model is not None:  # all others are trained and tested on its texts, however many these are
         given = _settings_of(model, corpus if rows is None else corpus.sample(rows), source, given)
         chosen = replace(chosen, rows=rows)
     return _of_corpus(corpus, source, dict(columns or {}), budget, chosen, given, model)
+
+
+def _rows_for(corpus: Corpus, budget: Budget) -> int | None:
+    """As many rows as the budget has, or fewer if they are long; a corpus that has no more is taken whole."""
+    if budget.rows is None or budget.tokens is None:
+        return budget.rows
+    fitting = int(budget.tokens / max(1.0, mean_tokens(corpus)))
+    return max(FEWEST_SENSIBLE, min(budget.rows, fitting))
 
 
 def _of_corpus(

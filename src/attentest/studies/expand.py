@@ -287,10 +287,15 @@ def _can_be_made(given: Mapping[str, Any]) -> bool:
     return True
 
 
-def _tokens(corpus: Corpus, texts: int | None) -> tuple[float, float]:
-    """About how many tokens the training split and the texts on trial have."""
+def mean_tokens(corpus: Corpus) -> float:
+    """About how many tokens a text has."""
     import pyarrow.compute as pc
 
-    mean = float(pc.mean(pc.utf8_length(corpus.table["text"].slice(0, 1000))).as_py() or 0) / 5.5
+    return float(pc.mean(pc.utf8_length(corpus.table["text"].slice(0, 1000))).as_py() or 0) / 5.5
+
+
+def _tokens(corpus: Corpus, texts: int | None) -> tuple[float, float]:
+    """About how many tokens the training split and the texts on trial have."""
+    mean = mean_tokens(corpus)
     train, test = (int((corpus.split == name).sum()) for name in ("train", "test"))
     return mean * train, mean * min(test, texts or test)

@@ -20,6 +20,7 @@ Chart = Mapping[str, Any]  # a Vega-Lite specification
 CLASSES = "classes"  # in a table's metadata: the names of all classes in their order, as JSON
 BIN_EDGES = (0.25, 0.5, 0.75)
 BIN_NAMES = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")  # of the largest weight, as JW have them
+_PLACE = {name: place for place, name in enumerate(BIN_NAMES)}
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,10 @@ def column(table: pa.Table, name: str) -> np.ndarray:
 
 
 def by_group(table: pa.Table, value: str, *keys: str, statistic: Any = np.mean) -> dict[str, Estimate]:
-    """The statistic of a column over each combination of the key columns that occurs."""
+    """The statistic of a column over each combination of the key columns that occurs, bins from low to high."""
     values = column(table, value)
     groups = list(zip(*(table[key].to_pylist() for key in keys), strict=True))
     return {
         " ".join(map(str, group)): bootstrap(values[[g == group for g in groups]], statistic)
-        for group in sorted(set(groups))
+        for group in sorted(set(groups), key=lambda group: [(_PLACE.get(name, 0), name) for name in group])
     }

@@ -33,8 +33,17 @@ const tablesOf = (part) => {
   return [...own, ...named, ...within.flatMap(([, value]) => tablesOf(value))];
 };
 
+// a row whose cells are lists is as many rows as they are long
+const flat = (row) => {
+  const length = Math.max(...Object.values(row).map((cell) => (Array.isArray(cell) ? cell.length : -1)));
+  if (length < 0) return [row];
+  const at = (i) => ([name, cell]) => [name, Array.isArray(cell) ? cell[i] : cell];
+  return Array.from({ length }, (_, i) => Object.fromEntries(Object.entries(row).map(at(i))));
+};
+
 const dataAsTable = (figure) => {
-  const tables = tablesOf(specOf(figure)).filter((rows) => rows.length && typeof rows[0] === "object");
+  const given = tablesOf(specOf(figure)).filter((rows) => rows.length && typeof rows[0] === "object");
+  const tables = given.map((rows) => rows.flatMap(flat));
   const title = figure.dataset.title;
   return tables.flatMap((rows, i) => {
     const head = [...new Set(rows.flatMap(Object.keys))];
@@ -51,21 +60,36 @@ const dataAsTable = (figure) => {
   });
 };
 
+// numbers with as many digits as the page has elsewhere
+const tooltip = (value, sanitize) => {
+  const short = (text) => (/^[−-]?\d+\.\d{4,}$/.test(text) ? Number(String(text).replace("−", "-")).toFixed(3) : text);
+  if (value === null || typeof value !== "object") return sanitize(short(value));
+  const rows = Object.entries(value).map(([key, item]) => `<tr><td class="key">${sanitize(key)}</td><td>${sanitize(short(item))}</td></tr>`);
+  return `<table>${rows.join("")}</table>`;
+};
+
 const OPTIONS = {
   renderer: "svg",
+  logLevel: 1, // errors alone: what Vega only warns of is no news to a reader
   actions: false,
   ast: true, // expressions are read, not compiled: the page forbids eval
   defaultStyle: false,
-  tooltip: { disableDefaultStyle: true, id: "vg-tooltip-element" },
+  tooltip: { disableDefaultStyle: true, id: "vg-tooltip-element", formatTooltip: tooltip },
 };
 
 const draw = (place, spec) => vegaEmbed(place, { ...spec, background: "transparent" }, OPTIONS);
 
 // as wide as there is room for, rather than whole but too small to read
 const fitted = (spec, drawn, room) => {
-  const below = { ...spec.config, legend: { ...spec.config?.legend, orient: "bottom", columns: 1 } };
-  const outside = drawn - spec.width;
-  return { ...spec, config: below, width: Math.max(160, Math.min(spec.width, room - Math.min(outside, 0.45 * room))) };
+  const config = { ...spec.config, legend: { ...spec.config?.legend, orient: "bottom", columns: 1 } };
+  const narrower = (view) => {
+    const outside = Math.min(Math.max(0, drawn - view.width), 0.3 * room);
+    return { ...view, width: Math.max(160, Math.min(view.width, room - outside)) };
+  };
+  if (typeof spec.width === "number") return { ...narrower(spec), config };
+  if (typeof spec.spec?.width !== "number") return { ...spec, config };
+  const facet = spec.facet?.column ?? spec.facet;
+  return { ...spec, config, spec: narrower(spec.spec), facet, ...(spec.facet?.row ? {} : { columns: 1 }) };
 };
 
 const interactive = async (figure) => {
@@ -78,7 +102,7 @@ const interactive = async (figure) => {
     const room = picture.clientWidth;
     const first = await draw(place, spec);
     let drawn = place.querySelector("svg");
-    if (drawn.width.baseVal.value > room && typeof spec.width === "number") {
+    if (drawn.width.baseVal.value > room) {
       first.finalize();
       await draw(place, fitted(spec, drawn.width.baseVal.value, room));
       drawn = place.querySelector("svg");

@@ -78,6 +78,7 @@ class BlockPart:
 class Outline:
     def __init__(self, report: Report) -> None:
         self._anchors = Anchors()
+        self._pictures = 0
         for fixed in FIXED:
             self._anchors.take(fixed)
         self.charts = self._charts(report.figures, "overview")
@@ -100,5 +101,7 @@ class Outline:
         for i, figure in enumerate(figures, start=1):
             anchor = self._anchors.take(f"{owner}-figure-{i}")
             label = f"{figure.title}. {figure.description}"
-            parts.append(ChartPart(anchor, figure, inline(figure.svg, label, anchor), packed(figure.spec)))
+            self._pictures += 1  # no anchor has the underscore that the ids within a picture have
+            picture = inline(figure.svg, label, f"p{self._pictures}")
+            parts.append(ChartPart(anchor, figure, picture, packed(figure.spec)))
         return parts

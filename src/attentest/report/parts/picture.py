@@ -18,6 +18,7 @@ _ATTRIBUTES = re.compile(
     r"class|id|d|transform|viewBox|width|height|[cr]?[xy][12]?|r|f[xyr]|offset|points|fill|stroke|opacity|"
     r"(fill|stroke|stop|font|text|dominant|clip|alignment|letter|word|paint|gradient)-?[a-zA-Z-]*|visibility|display"
 )
+_PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 LARGER = 1.2  # than Vega draws: its letters are small beside the page's
 _MANY = 20  # marks of a kind that are worth drawing once and using often
@@ -45,8 +46,8 @@ def _write(element: ElementTree.Element, parts: list[str], prefix: str, extra: s
     if tag not in _KEPT or _is_unseen(element, tag):
         return
     children = list(element)
-    symbols = _symbols(children) if tag == "g" and len(children) >= _MANY else {}
-    names = {drawing: f"{prefix}-s{len(parts)}-{i}" for i, drawing in enumerate(symbols)}
+    symbols = _symbols(children, prefix) if tag == "g" and len(children) >= _MANY else []
+    names = {symbol: f"{prefix}_s{len(parts)}_{i}" for i, symbol in enumerate(symbols)}
     parts.append(f"<{tag}{_attributes(element, prefix)}{extra}")
     if not children and not (element.text or "").strip():
         parts.append("/>")
@@ -54,21 +55,23 @@ def _write(element: ElementTree.Element, parts: list[str], prefix: str, extra: s
     parts.append(">" + escape(shown(element.text, NAME), quote=False) if element.text else ">")
     if names:
         parts.append("<defs>")
-        parts += [f'<path id="{anchor}" d="{escape(_rounded(drawing))}"/>' for drawing, anchor in names.items()]
+        parts += [f'<path id="{anchor}"{symbol}/>' for symbol, anchor in names.items()]
         parts.append("</defs>")
     for child in children:
-        anchor = names.get(child.get("d", ""))
-        if anchor is None:
+        anchor = names.get(_attributes(child, prefix, but="transform")) if names else None
+        place = _PLACE.fullmatch(child.get("transform", ""))
+        if anchor is None or place is None:
             _write(child, parts, prefix)
         else:
-            rest = _attributes(child, prefix, but="d")
-            parts.append(f'<use href="#{anchor}"{rest}/>')
+            x, y = (f"{float(number):.1f}" for number in place.groups())
+            parts.append(f'<use href="#{anchor}" x="{x}" y="{y}"/>')
     parts.append(f"</{tag}>")
 
 
-def _symbols(children: list[ElementTree.Element]) -> list[str]:
-    drawings = Counter(child.get("d", "") for child in children if _tag(child) == "path")
-    return [drawing for drawing, times in drawings.items() if drawing and times >= _MANY]
+def _symbols(children: list[ElementTree.Element], prefix: str) -> list[str]:
+    """What many marks have in common but their place: points of one shape and colour."""
+    drawn = Counter(_attributes(child, prefix, but="transform") for child in children if _tag(child) == "path")
+    return [symbol for symbol, times in drawn.items() if times >= _MANY]
 
 
 def _attributes(element: ElementTree.Element, prefix: str, but: str = "") -> str:
@@ -77,9 +80,9 @@ def _attributes(element: ElementTree.Element, prefix: str, but: str = "") -> str
         if key == but or not _ATTRIBUTES.fullmatch(key) or (key, value) == ("opacity", "1"):
             continue
         if key == "id":
-            value = f"{prefix}-{value}"
+            value = f"{prefix}_{value}"
         elif "url(" in value:
-            value = re.sub(r"url\(\s*['\"]?#?([^)'\"]*)['\"]?\s*\)", rf"url(#{prefix}-\1)", value)
+            value = re.sub(r"url\(\s*['\"]?#?([^)'\"]*)['\"]?\s*\)", rf"url(#{prefix}_\1)", value)
         elif key not in ("class", "viewBox") and not key.startswith("font"):
             value = _rounded(value)
         kept.append(f' {key}="{escape(value)}"')

@@ -22,6 +22,11 @@ def shown(text: object, most: int = PROSE) -> str:
     return words if len(words) <= most else words[:most] + "…"
 
 
+def prose(text: object) -> str:
+    """A sentence whose percent signs stay with their numbers."""
+    return shown(text).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 def name(text: object) -> str:
     return shown(text, NAME)
 

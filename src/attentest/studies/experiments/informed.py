@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from attentest.measures.intervals import Estimate, independent_difference
+from attentest.measures.intervals import Estimate, bootstrap, independent_difference
 from attentest.studies.cells import cell, cells_of_run, stored_estimate
 from attentest.studies.experiments.adversary import adversary_training, cells_of_difference
 from attentest.studies.experiments.base import BASE, Experiment, OnTrial, Result, Training, difference
@@ -49,7 +49,8 @@ class InformedAdversary(Experiment):
         result = compare_information({"adversary": label}, findings)
         variant, apart = f"adversary, lambda={self.strength:g}", difference(runs[BASE], runs[label])
         own = [*cells_of_run(runs[label], variant), *cells_of_difference(variant, apart)]
-        return replace(result, cells=[*result.cells, *own])
+        summary = {**result.conclusion.summary, "JSD, adversary": bootstrap(apart.jsd)}
+        return replace(result, conclusion=replace(result.conclusion, summary=summary), cells=[*result.cells, *own])
 
 
 @dataclass(frozen=True)
