@@ -122,7 +122,9 @@ def test_of_a_run_without_trials(run: attentest.Run, tmp_path: Path) -> None:
 
 def test_only_the_usual_site_of_a_hierarchical_model_is_judged(tmp_path: Path) -> None:
     """Both findings are shown, and that of the words does not stand in for that of the sentences."""
-    run = attentest.train(dotted_corpus(120), tmp_path / "han", structure="hierarchical", epochs=2, dimension=8, hidden=4)
+    run = attentest.train(
+        dotted_corpus(120), tmp_path / "han", structure="hierarchical", epochs=2, dimension=8, hidden=4
+    )
     subject = subject_of(run, texts=20)
     found = {site: hold([make_trial("permutation")], replace(subject, site=site))[0] for site in ("sentence", "word")}
     figures = [finding.summary["mean of median TVD"] for finding in found.values()]
