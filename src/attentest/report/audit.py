@@ -16,11 +16,13 @@ from attentest.report.tables import html_table
 from attentest.report.write import verdicts_of, write_report
 from attentest.studies.audit import BUDGETS, plan_audit
 from attentest.studies.run import run_expanded
-from attentest.studies.verdict import Verdict, check_thresholds
+from attentest.studies.verdict import DEFINITIONS, Verdict, check_thresholds
+from attentest.studies.verdict.judge import UNTESTED
 from attentest.training.folder import write_json, write_table
 from attentest.training.run import Run
 from attentest.trials import TRIALS, hold, make_trial
 from attentest.trials.instances import instances
+from attentest.trials.scores import usable
 from attentest.trials.subject import Subject
 
 
@@ -39,7 +41,10 @@ class Audit:
 
     def answer(self, definition: str) -> str:
         """yes, no, unclear or not tested."""
-        return next(verdict.answer for verdict in self.verdicts if verdict.definition.name == definition)
+        if definition not in DEFINITIONS:
+            raise unknown_name("definition", definition, DEFINITIONS)
+        answers = {verdict.definition.name: verdict.answer for verdict in self.verdicts}
+        return answers.get(definition, UNTESTED)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -83,6 +88,8 @@ def audit(
     check_thresholds(thresholds or {})
     folder = Path(out)
     if isinstance(source, Subject):
+        if model is not None or columns or rows or texts or training:
+            raise InputError("A subject is audited as it is: choose its texts in it; there is nothing else to set.")
         return audit_subject(source, folder, budget, thresholds)
     given = source.path if isinstance(source, Run) else source
     taken = Run(model) if isinstance(model, str | Path) else model
@@ -110,8 +117,7 @@ def audit_subject(
     """A model of one's own: the trials that fit it; nothing is trained beside it."""
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
-    settings = BUDGETS[budget].trials
-    trials = [make_trial(name, **settings.get(name, {})) for name in TRIALS]
+    trials = [make_trial(name, **_fitted(BUDGETS[budget].trials.get(name, {}), subject)) for name in TRIALS]
     fitting = [trial for trial in trials if trial.fits(subject)]
     folder.mkdir(parents=True, exist_ok=True)
     findings = hold(fitting, replace(subject, folder=folder / "findings"))
@@ -140,3 +146,10 @@ def audit_subject(
         },
     )
     return conclude(folder, Outcome(), thresholds)
+
+
+def _fitted(settings: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
+    """A trial's settings with those of its measures alone that this model can give."""
+    if "measures" not in settings:
+        return dict(settings)
+    return {**settings, "measures": usable(subject.model, tuple(settings["measures"]))}

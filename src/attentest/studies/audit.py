@@ -11,7 +11,7 @@ from attentest.corpora import load
 from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError, unknown_name
 from attentest.models.settings import HIERARCHICAL
-from attentest.studies.expand import Expanded, add_corpus, add_run, mean_tokens
+from attentest.studies.expand import Expanded, add_corpus, add_run, mean_tokens, unusual
 from attentest.studies.experiments import make_experiment
 from attentest.studies.schema import Study
 from attentest.training.run import Run
@@ -122,8 +122,9 @@ def plan_audit(
         raise InputError(f"rows is {rows}; at least {FEWEST_ROWS} are needed.")
     corpus = load(source, **(columns or {}))
     chosen = replace(chosen, rows=rows or _rows_for(corpus, chosen), texts=texts or chosen.texts)
-    if model is not None:
-        given = _settings_of(model, corpus, source, given)
+    if model is not None:  # all others are trained and tested on its texts, however many these are
+        given = _settings_of(model, corpus if rows is None else corpus.sample(rows), source, given)
+        chosen = replace(chosen, rows=rows)
     return _of_corpus(corpus, source, dict(columns or {}), budget, chosen, given, model)
 
 
@@ -199,12 +200,12 @@ def _settings_of(model: Run, corpus: Corpus, source: str, given: Mapping[str, An
         raise InputError(f"{model.path} is not finished; train it to its end first.")
     if model.settings["corpus"]["fingerprint"] != corpus.fingerprint():
         raise InputError(
-            f"{model.path} was not trained on {source} as it is read here (their hashes differ); name the corpus and "
-            "the columns that it was trained with."
+            f"{model.path} was not trained on {source} as it is read here (their hashes differ); name the "
+            "corpus, its columns and --rows as they were when it was trained."
         )
     if model.has_given_weights:
         raise InputError(f"{model.path} has weights that were given to it; audit a run that learned its own.")
-    return {name: value for part in ("text", "model", "training") for name, value in model.settings[part].items()}
+    return {**model.settings["text"], **unusual(model.settings["model"]), **model.settings["training"]}
 
 
 def _of_model(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attentest.interventions import permuted
+from attentest.interventions import permuted, sums_within
 from attentest.text.tokenizer import Tokenizer
 from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.rationale import marks_of
@@ -70,7 +70,7 @@ def _variants(reading: Reading, adversary: InstanceAdversary, seed: int) -> dict
     shuffled = permuted(reading.weights, reading.mask, reading.rows, seed, reading.within)
     found = {ORIGINAL: reading.weights, PERMUTED: shuffled, ADVERSARIAL: adversary.furthest(reading).weights}
     # words within sentences: as much as their sentence has under the model's own weights
-    factor = reading.attention / reading.weights.clamp(min=1e-12) if reading.shares is not None else None
+    factor = sums_within(reading.shares, reading.within) if reading.shares is not None else None
     return {name: (weights, weights if factor is None else weights * factor) for name, weights in found.items()}
 
 

@@ -22,6 +22,7 @@ from attentest.trials.charts.files import listed, save_charts
 
 HEAT_MAPS = "heat maps"
 FIGURES = "figures"
+_LONGEST = 160  # bytes of a file's name, which may have 255 with what comes after
 _IN_A_NAME = str.maketrans({"/": "_", ":": "_", "\\": "_"})
 
 
@@ -38,7 +39,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
             blocks[place["block"]] = _about(run, place)
             cells = list(cells_of_run(run, "base" if place["projection"] == "softmax" else place["projection"]))
         elif place["kind"] == "instances":
-            target = out / HEAT_MAPS / f"{place['role']} {place['block']}.parquet".translate(_IN_A_NAME)
+            target = out / HEAT_MAPS / f"{_file_name(place['role'], place['block'])}.parquet"
             target.parent.mkdir(exist_ok=True)
             shutil.copy2(folder / INSTANCES, target)
             if place["block"] in blocks:
@@ -51,7 +52,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
                 cells = read_cells(folder)
             else:
                 cells = list(cells_of_finding(finding, place["projection"], blocks[place["block"]]["classes"]))
-            target = out / "findings" / f"{place['role']} {place['block']}, {place['name']}".translate(_IN_A_NAME)
+            target = out / "findings" / f"{_file_name(place['role'], place['block'])}, {place['name']}"
             shutil.copytree(finding_folder, target)
             placed.append(Placed(place, finding_folder, finding))
             words = {key: place[key] for key in ("corpus", "block", "kind", "name")}
@@ -81,6 +82,12 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     write_json(out / "summary.json", summary)
     page = _page(summary, verdicts, compared if settings["paper"] else [])
     (out / "summary.md").write_text(page, encoding="utf-8")
+
+
+def _file_name(role: str, block: str) -> str:
+    """The role alone tells results apart; of the rest as much as a file's name may have."""
+    name = f"{role} {block}".translate(_IN_A_NAME)
+    return name.encode(errors="replace")[:_LONGEST].decode(errors="ignore")
 
 
 def _about(run: Run, place: Mapping[str, Any]) -> dict[str, Any]:

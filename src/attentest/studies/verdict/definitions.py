@@ -248,7 +248,7 @@ DEFINITIONS = {
                     "plausible.weight", "rationale", TRIAL, "rationale",
                     "weight on the reason, less its share of the tokens",
                     _of(TRIAL, "rationale", "weight − tokens in the rationale"), MORE_THAN, 0.0,
-                    "above 0 the weight does better than chance",
+                    "our convention: above 0 the weight does better than chance",
                 ),
                 Criterion(
                     "plausible.people", "T17", PEOPLE, "people",

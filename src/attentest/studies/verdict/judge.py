@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,7 +76,8 @@ def check_thresholds(given: Mapping[str, Any]) -> dict[str, float]:
     for name, value in given.items():
         if name not in CRITERIA:
             raise unknown_name("threshold", name, CRITERIA)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not abs(value) <= sys.float_info.max:  # neither NaN nor a whole number that no float holds
             raise InputError(f"The threshold {name} is {value!r}; expected a number.")
     return {name: float(given.get(name, criterion.threshold)) for name, criterion in CRITERIA.items()}
 
@@ -152,6 +154,6 @@ def check_failures(given: Iterable[str]) -> list[str]:
 
 
 def failed(verdicts: Sequence[Verdict], on: Iterable[str]) -> list[str]:
-    """Those of the names in `on` that came true."""
+    """Those of the names in `on` that came true; none of a model that has no verdicts, as its training failed."""
     answers = {verdict.definition.name: verdict.answer for verdict in verdicts}
-    return [name for name in on if answers[FAILURES[name][0]] == FAILURES[name][1]]
+    return [name for name in on if answers.get(FAILURES[name][0]) == FAILURES[name][1]]
