@@ -280,7 +280,7 @@ def model_settings(given: Mapping[str, Any]) -> ModelSettings:
 
 
 def unusual(model: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a run's model is not as it would be anyway: its name is short, and a pairing is one that was asked for."""
+    """What of a run's model is not as it would be anyway: its name stays short, and a pairing is one asked for."""
     usual = asdict(ModelSettings())
     return {name: value for name, value in model.items() if name not in usual or value != usual[name]}
 
