@@ -257,6 +257,6 @@ def directions() -> list[dict[str, Any]]:
     ours = {"found": 0.1, "the contrary": -0.1, "cannot be told": 0.0, "not tested": math.nan}
     return [
         {"corpus": corpus, "says": says, "source": "Wiegreffe & Pinter 2019, Table 3", "theirs": 0.031, "ours": value,
-         "low": value - 0.02, "high": value + 0.02, "verdict": verdict}
+         "low": value - 0.02, "high": value + 0.02, "replicated": verdict}
         for corpus, (verdict, value) in zip(("sst", "imdb", "adr", ALERT), ours.items(), strict=True)
     ]  # fmt: skip
