@@ -47,6 +47,7 @@ def sibling(run: attentest.Run, corpus: attentest.Corpus) -> attentest.Run:
 TINY = Budget(
     "everything once, as small as it can be",
     rows=None,
+    tokens=None,
     texts=20,
     epochs=1,
     trials={

@@ -18,6 +18,7 @@ from attentest.studies.verdict import (
     Verdict,
     check_failures,
     check_thresholds,
+    definitions,
     failed,
     judge,
 )
@@ -253,11 +254,13 @@ def test_every_definition_has_a_meaning_and_a_caveat(name: str) -> None:
         assert criterion.trial in known
 
 
-def test_every_criterion_finds_its_figure_in_real_findings(audited: Audit) -> None:
+def test_every_criterion_finds_its_figure_in_real_findings(audited: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
     """With every trial and experiment held, and any adversary far enough, only people are missing."""
-    held = {(section.kind, section.name) for section in audited.report.blocks[0].sections}
-    assert held == {(TRIAL, name) for name in TRIALS} | {(EXPERIMENT, name) for name in EXPERIMENTS}
-    rulings = {r.criterion.name: r for v in audited.verdicts for r in v.rulings}
+    sections = audited.report.blocks[0].sections
+    summaries = {(section.kind, section.name): section.summary for section in sections}
+    assert set(summaries) == {(TRIAL, name) for name in TRIALS} | {(EXPERIMENT, name) for name in EXPERIMENTS}
+    monkeypatch.setattr(definitions, "FAR", -1.0)
+    rulings = {r.criterion.name: r for v in judge(summaries) for r in v.rulings}
     assert set(rulings) == set(CRITERIA)
     without = [name for name, r in rulings.items() if r.figure is None or r.answer == UNTESTED]
     assert without == ["plausible.people"]
@@ -265,3 +268,11 @@ def test_every_criterion_finds_its_figure_in_real_findings(audited: Audit) -> No
         if found.figure is not None:
             assert found.figure.low <= found.figure.value <= found.figure.high, name
             assert found.answer in (YES, NO, UNCLEAR)
+
+
+@pytest.mark.parametrize(("apart", "answer"), [(0.41, YES), (0.4, UNTESTED), (0.1, UNTESTED)])
+def test_an_adversary_counts_for_its_information_when_it_is_far(apart: float, answer: str) -> None:
+    entries = {"Δ weighted τ, adversary": of(0.0, 0.05), "JSD, adversary": of(apart, apart)}
+    found = ruling("informative.adversary", {(EXPERIMENT, "informed-adversary"): entries})
+    assert found.answer == answer
+    assert answer == YES or found.why == CRITERIA["informative.adversary"].absent
