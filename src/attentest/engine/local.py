@@ -5,10 +5,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
+from types import ModuleType
 from typing import Any
 
 from attentest.engine.perform import perform
@@ -74,9 +77,21 @@ class LocalPool:
     def _hire(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, self._store.place, self._threads), daemon=True)
-        process.start()
+        with _without_main():
+            process.start()
         theirs.close()
         return _Worker(process, ours)
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """A worker needs nothing of the program that starts it; a script would be run in it from its top again."""
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = program
 
 
 @dataclass
