@@ -106,13 +106,10 @@ def audit(
 def conclude(folder: Path, outcome: Outcome, thresholds: Mapping[str, float] | None = None) -> Audit:
     """The page of an audit whose steps are done."""
     if outcome.failed and not read_json(folder / "summary.json")["blocks"]:
-        raise InputError("There is no model to put on trial: " + "; ".join(map(_last_line, outcome.failed.values())))
+        reasons = dict.fromkeys(error.splitlines()[-1] for error in outcome.failed.values())
+        raise InputError(f"There is no model to put on trial: {' '.join(reasons)}")
     report, page = write_report(folder, thresholds=thresholds or {})
     return Audit(folder, page, report, outcome.failed)
-
-
-def _last_line(error: str) -> str:
-    return error.splitlines()[-1]
 
 
 def audit_subject(
