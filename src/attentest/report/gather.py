@@ -13,6 +13,7 @@ from attentest.errors import InputError
 from attentest.measures.intervals import independent_difference
 from attentest.report.contents import Block, Difference, Figure, Report, Section
 from attentest.report.instances import read_instances, write_csv
+from attentest.report.stored import read_finding, read_picture, read_summary
 from attentest.studies import comparison
 from attentest.studies.cells import stored_estimate
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
@@ -65,10 +66,7 @@ class _Reader:
     thresholds: Thresholds
 
     def study(self) -> Report:
-        summary = read_json(self.folder / "summary.json")
-        if not isinstance(summary, dict) or "blocks" not in summary:
-            raise InputError(f"{self.folder} was written by an earlier version; run the study again: what is in the "
-                             "store is not done again.")  # fmt: skip
+        summary = read_summary(self.folder)
         blocks = [self._block(n, name, about, summary) for n, (name, about) in enumerate(summary["blocks"].items(), 1)]
         lead = _lead(blocks)
         differences = _differences(blocks) if summary["kind"] == COMPARISON else []
@@ -103,13 +101,14 @@ class _Reader:
         folders = sorted(path.parent for path in (self.folder / "trials").glob("*/finding.json"))
         order = {name: place for place, name in enumerate(TRIALS)}
         folders.sort(key=lambda f: order.get(f.name, len(order)))
+        usual = [place for place in folders if place.name in TRIALS]  # not at another site than the model's last
         table = self.folder / HEAT_MAPS / "instances.parquet"
         write_instances(run, table)
         block = Block(
             anchor="model",
             name=_name_of(run),
             facts=_facts(_about(run)),
-            verdicts=judge(_summaries(map(_finding, folders)), self.thresholds) if folders else [],
+            verdicts=judge(_summaries(map(read_finding, usual)), self.thresholds) if folders else [],
             sections=[self._section(f"model-{place.name}", place) for place in folders],
             instances=read_instances(table),
             files=self._instance_files(table),
@@ -153,7 +152,7 @@ class _Reader:
             anchor=anchor,
             name=name,
             facts=_facts(about),
-            verdicts=judge(_summaries(map(_finding, folders)), self.thresholds),
+            verdicts=judge(_summaries(map(read_finding, folders)), self.thresholds),
             sections=sections,
             instances=read_instances(table) if table else [],
             files=self._instance_files(table) if table else {},
@@ -167,7 +166,7 @@ class _Reader:
         return Block("both", title, [], [], [section], read_instances(table), self._instance_files(table))
 
     def _section(self, anchor: str, folder: Path) -> Section:
-        finding = _finding(folder)
+        finding = read_finding(folder)
         kind, name = _kind_and_name(finding)
         about = _class_of(kind, name)
         return Section(
@@ -179,7 +178,7 @@ class _Reader:
             source=about.source if about else "",
             how_to_read=about.how_to_read if about else "",
             summary={entry: stored_estimate(row) for entry, row in finding["summary"].items()},
-            figures=[self._figure(folder, chart) for chart in finding.get("charts", [])],
+            figures=[self._figure(folder, chart) for chart in finding["charts"]],
             notes=finding["notes"],
             signature=finding["signature"],
             files={
@@ -194,7 +193,7 @@ class _Reader:
             title=chart["title"],
             description=chart["description"],
             spec=read_json(folder / chart["spec"]),
-            svg=(folder / chart["svg"]).read_text(encoding="utf-8"),
+            svg=read_picture(folder / chart["svg"]),
             files={kind.upper(): self._link(folder / chart[kind]) for kind in ("svg", "png")},
         )
 
@@ -213,20 +212,16 @@ class _Reader:
 def write_instances(run: Run, path: Path) -> None:
     """Heat maps of a run, made once."""
     if not path.is_file() or path.stat().st_mtime < (run.path / "result.json").stat().st_mtime:
-        path.parent.mkdir(exist_ok=True)
+        try:
+            path.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{path.parent} cannot be made: {error.strerror}.") from error
         write_table(path, instances(subject_of(run)))
 
 
 def _both(path: Path) -> list[tuple[str, Path]]:
     found = [("CSV", path), ("Parquet", path.with_suffix(".parquet"))]
     return [(kind, file) for kind, file in found if file.is_file()]
-
-
-def _finding(folder: Path) -> dict[str, Any]:
-    found = read_json(folder / "finding.json")
-    if not isinstance(found, dict) or not {"question", "answer", "summary", "signature"} <= set(found):
-        raise InputError(f"{folder / 'finding.json'} was not written by attentest.")
-    return found
 
 
 def _kind_and_name(finding: Mapping[str, Any]) -> tuple[str, str]:
@@ -240,6 +235,8 @@ def _summaries(findings: Any) -> dict[tuple[str, str], dict[str, Any]]:
 
 def _differences(blocks: Sequence[Block]) -> list[Difference]:
     """The figures that both models have; careful, as both stand on the same texts and are taken as if they did not."""
+    if len(blocks) != 2:  # what one of them stands on failed
+        return []
     first, second = blocks
     others = {section.name: section.summary for section in second.sections}
     return [

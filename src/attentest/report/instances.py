@@ -8,15 +8,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from attentest.errors import InputError
 from attentest.report.contents import Instance, Variant
 from attentest.report.heatmaps.heatmap import window
 from attentest.training.folder import read_table, write_whole
+from attentest.trials.instances import SCHEMA
 
 LONGEST = 120  # tokens shown of a text
 
 
 def read_instances(path: Path) -> list[Instance]:
-    rows = read_table(path).to_pylist()
+    table = read_table(path)
+    if not set(SCHEMA.names) <= set(table.column_names):
+        raise InputError(f"{path} was not written by this version of attentest.")
+    rows = table.to_pylist()
     return [_instance(list(variants)) for _, variants in groupby(rows, key=lambda row: row["id"])]
 
 

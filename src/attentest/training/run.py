@@ -159,6 +159,7 @@ class Run:
         corpus = Corpus(about["name"], self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
         data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
         attention = self.attention
+        self._check_same_rows(table, attention)
         if "rationale" in attention.column_names:
             lengths = data.sequences.lengths
             marks = [m or [0] * n for m, n in zip(attention["rationale"].to_pylist(), lengths, strict=True)]
@@ -221,8 +222,7 @@ class Run:
         predictions = self.predictions
         chosen = _choose(predictions, n, ids, wrong, seed)
         weights_of_all = self.attention
-        if weights_of_all.num_rows != predictions.num_rows:
-            raise InputError(f"The tables in {self.path} are not of one run: their numbers of rows differ.")
+        self._check_same_rows(predictions, weights_of_all)
         attention = weights_of_all.take(chosen).to_pylist()
         return Heatmaps(
             [
@@ -241,6 +241,10 @@ class Run:
                 for row, weights in zip(predictions.take(chosen).to_pylist(), attention, strict=True)
             ]
         )
+
+    def _check_same_rows(self, predictions: pa.Table, attention: pa.Table) -> None:
+        if predictions.num_rows != attention.num_rows:
+            raise InputError(f"The tables in {self.path} are not of one run: their numbers of rows differ.")
 
     @property
     def _shown(self) -> str:

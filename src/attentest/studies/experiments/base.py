@@ -79,13 +79,18 @@ class Difference:
 
 def difference(base: Run, other: Run) -> Difference:
     mine, theirs = base.predictions, other.predictions
-    if mine["id"].to_pylist() != theirs["id"].to_pylist():
+    if _texts(mine) != _texts(theirs):
         raise InputError(f"{base.path} and {other.path} were tested on other texts; they cannot be compared.")
     change = np.abs(_matrix(mine, "probability") - _matrix(theirs, "probability")).sum(1) / 2
     first, second = base.shares, other.shares
     if [len(w) for w in first] != [len(w) for w in second]:
         raise InputError(f"{base.path} and {other.path} cut the texts into other tokens; they cannot be compared.")
     return Difference(change, _jsd(first, second), len(base.classes))
+
+
+def _texts(predictions: pa.Table) -> dict[str, list[Any]]:
+    """Ids alone would not do: in two files they may be the same numbers."""
+    return {name: predictions[name].to_pylist() for name in ("id", "text", "second") if name in predictions.column_names}
 
 
 def _jsd(first: list[list[float]], second: list[list[float]]) -> np.ndarray:
