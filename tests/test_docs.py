@@ -13,13 +13,19 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from attentest import cli
 from attentest.corpora import FORMATS, corpus_names
 from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, STRUCTURES
+from attentest.models.decoders import DECODERS
+from attentest.models.settings import PAIRINGS
 from attentest.studies import PAPERS
+from attentest.studies.audit import BUDGETS
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.schema import read_study
+from attentest.studies.verdict import DEFINITIONS
+from attentest.studies.verdict.judge import FAILURES
 from attentest.training.folder import FILES
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.scores import SCORES
@@ -113,24 +119,32 @@ def test_links_and_pictures_exist() -> None:
             )
 
 
-def test_readme_lists_every_part_and_every_file_of_a_run() -> None:
-    for name in (*STRUCTURES, *ENCODERS, *ALIGNMENTS, *PROJECTIONS):
-        assert re.search(rf"`{name}[`:]", README), name
+def test_every_part_and_every_file_of_a_run_is_listed() -> None:
+    found = sections("commands.md")
+    for name in (*STRUCTURES, *ENCODERS, *ALIGNMENTS, *PROJECTIONS, *PAIRINGS, *DECODERS):
+        assert re.search(rf"`{re.escape(name)}[`:]", found["attentest models"]), name
     for name in set(FILES) - {"checkpoint.safetensors", "result.json"}:
-        assert name in README, name
+        assert name in found["attentest train"], name
 
 
-def test_readme_lists_every_trial() -> None:
-    assert all(f"`{name}`" in README for name in TRIALS)
+def test_readme_lists_every_trial_and_study() -> None:
+    assert all(f"`{name}`" in README for name in (*TRIALS, *PAPERS))
 
 
-def test_readme_lists_measures_studies_and_experiments() -> None:
-    for name in {*SCORES, *PAPERS, *EXPERIMENTS} - {"attention"}:
-        assert f"`{name}`" in README, name
+def test_readme_leads_to_every_page() -> None:
+    linked = set(re.findall(r"\]\(docs/([^)]+)\)", README))
+    assert {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").glob("*.md")} <= linked
 
 
-def test_the_study_in_the_readme_can_be_read(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+def test_measures_studies_and_experiments_are_listed() -> None:
+    for name in set(SCORES) - {"attention"}:
+        assert f"`{name}`" in sections("trials/correlation.md")["Settings"], name
+    for name in (*PAPERS, *EXPERIMENTS):
+        assert f"`{name}`" in sections("commands.md")["attentest study"], name
+
+
+def test_the_study_on_the_page_of_commands_can_be_read(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```yaml\n(.*?)```", text_of("commands.md"), re.DOTALL)
     (tmp_path / "mine.yaml").write_text(example)
     assert read_study(tmp_path / "mine.yaml").seeds == (0, 1)
 
@@ -215,3 +229,54 @@ def test_every_option_of_a_command_has_a_paragraph(name: str) -> None:
     assert sorted(shown) == sorted(flags)
     for argument in (one for one in parameters if one.param_type_name == "argument"):
         assert f"`{argument.name.upper()}`" in section, argument.name
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_shows_what_stands_in_brackets(name: str) -> None:
+    shown = CliRunner().invoke(cli.app, [*name.split()[1:], "--help"], terminal_width=100).output
+    bare = re.sub(r"[\s│]", "", shown)  # as if no line were broken
+    for said in (getattr(parameter, "help", None) or "" for parameter in COMMANDS[name].params):
+        assert all(re.sub(r"\s", "", default) in bare for default in re.findall(r"\[.*?\]", said)), said
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=DEFINITIONS)
+def test_the_page_of_verdicts_has_a_definition_and_its_tests(definition: Any) -> None:
+    section = sections("verdicts.md")[definition.name]
+    words = " ".join(section.split())
+    assert words.startswith(f"{definition.means} ")
+    assert f"caveat: {definition.caveat} ({definition.paper})" in words
+    rows = [
+        [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in section.splitlines()
+        if "`|" in line.replace(" ", "")
+    ]
+    assert [row[0] for row in rows] == [f"`{criterion.name}`" for criterion in definition.criteria]
+    for (_, measured, asked, source), criterion in zip(rows, definition.criteria, strict=True):
+        assert measured.replace("\\|", "|").startswith(f"{criterion.says} (")
+        assert criterion.number in measured
+        assert asked == f"{criterion.side} {criterion.threshold:g}"
+        assert source == criterion.source
+        place = {"trial": f"trials/{criterion.trial}.md", "experiment": f"experiments/{criterion.trial}.md"}
+        assert place.get(criterion.kind, "trials/README.md") in measured
+
+
+def test_the_six_definitions_are_listed_where_readers_begin() -> None:
+    for page in (README, text_of("verdicts.md")):
+        for definition in DEFINITIONS.values():
+            assert re.search(
+                rf"^\| \[?`?{definition.name}`?.*\| {re.escape(definition.means)} \|", page, re.MULTILINE
+            ), definition
+
+
+def test_the_budgets_are_told() -> None:
+    table = sections("verdicts.md")["Budgets"]
+    for name, budget in BUDGETS.items():
+        (row,) = (line for line in table.splitlines() if line.startswith(f"| `{name}` | {budget.about} | "))
+        assert re.findall(r"\[([\w-]+)\]", row) == list(budget.experiments)
+        assert f"`{name}`" in README
+
+
+def test_what_may_be_failed_on_is_what_pages_name() -> None:
+    for page in PAGES:
+        for name in re.findall(r"--fail-on ([\w-]+)", page.read_text(encoding="utf-8")):
+            assert name in FAILURES, f"{page.relative_to(ROOT)}: {name}"

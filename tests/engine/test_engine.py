@@ -332,3 +332,23 @@ def test_what_another_made_meanwhile_is_taken(tmp_path: Path) -> None:
     manifest = json.loads((store.path(step.key) / "entry.json").read_text())
     assert manifest["settings"]["number"] == 1
     assert set(manifest["files"]) == {"sum"}
+
+
+def test_a_script_needs_no_guard(tmp_path: Path) -> None:
+    """Workers do not run the script that starts them."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from attentest.engine import Plan, Store, run_plan\n"
+        "from attentest.engine.local import LocalPool\n"
+        "print('once')\n"
+        "plan, store = Plan(), Store('store')\n"
+        f"plan.add('add', '{TOY}:add', {{'number': 1}}, {{}})\n"
+        "print(run_plan(plan, store, LocalPool(store, 1)))\n"
+    )
+    paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, script], cwd=tmp_path, env=os.environ | paths, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.count("once") == 1, done.stderr
+    assert "done=1" in done.stdout
+    assert not done.stderr

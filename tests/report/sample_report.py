@@ -16,6 +16,7 @@ from attentest.report.contents import Block, Figure, Instance, Report, Section, 
 from attentest.studies.verdict import judge
 from attentest.trials import charts
 from attentest.trials.base import BIN_NAMES
+from attentest.trials.charts.bars import bars_side_by_side
 from attentest.trials.charts.files import svg_of
 
 ALERT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -105,6 +106,7 @@ def section(kind: str, name: str, summary: Mapping[str, Estimate], *, hostile: b
         "permutation": ["violins", "histogram", "panels"],
         "correlation": ["boxes", "scatter", "lines"],
         "rationale": ["bars", "ranks", "tradeoff"],
+        "adversary": ["side by side"],
     }
     return Section(
         anchor=f"{kind}-{name}",
@@ -155,6 +157,12 @@ def specs() -> dict[str, Any]:
     ]
     cells = [{"x": a, "y": b, "share": draw.random()} for a in ("same", "flips") for b in ("same", "flips")]
     pointed = [row for i in range(4) for row in charts.interval(f"seed {i}", _of(0.9 + i / 100))]
+    beside = [
+        {"corpus": c, "model": m, "variant": v, **_of(0.8).as_dict()}
+        for c in ("sst", "imdb")
+        for m in ("BiLSTM", "CNN")
+        for v in ("base", "uniform")
+    ]
     kinds = ["trained adversary", "random seed", "uniform weights"]
     traded = [
         {"kind": draw.choice(kinds), "class": c, "lambda": i, "tvd": i / 20, "jsd": i / 10, "f1": 0.9}
@@ -174,6 +182,7 @@ def specs() -> dict[str, Any]:
         "bars": charts.bars(pointed, "F1", said, "model"),
         "ranks": charts.by_rank({"weight": np.linspace(1, 0, 40), "erasure": np.linspace(1, 0, 40) ** 2}, said),
         "tradeoff": charts.tradeoff(traded, said),
+        "side by side": bars_side_by_side(beside, ("model", "variant"), "F1", said),
         "cells": charts.cross_table(cells, "heaviest", "random", ["same", "flips"], said),
     }
 
@@ -248,6 +257,6 @@ def directions() -> list[dict[str, Any]]:
     ours = {"found": 0.1, "the contrary": -0.1, "cannot be told": 0.0, "not tested": math.nan}
     return [
         {"corpus": corpus, "says": says, "source": "Wiegreffe & Pinter 2019, Table 3", "theirs": 0.031, "ours": value,
-         "low": value - 0.02, "high": value + 0.02, "verdict": verdict}
+         "low": value - 0.02, "high": value + 0.02, "replicated": verdict}
         for corpus, (verdict, value) in zip(("sst", "imdb", "adr", ALERT), ours.items(), strict=True)
     ]  # fmt: skip

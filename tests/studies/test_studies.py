@@ -122,7 +122,7 @@ def test_a_whole_study(tmp_path: Path) -> None:
     not_here |= {(f"class {c}", "tau attention – gradient-input-fixed") for c in (0, 1)}  # another measure
     assert named - not_here <= set(cells)
     said = ("found", "the contrary", "cannot be told")
-    assert [row["verdict"] in said for row in summary["directions"]] == [True] * 4
+    assert [row["replicated"] in said for row in summary["directions"]] == [True] * 4
     again = run_study(study, out, Here, budget="small", store=store)
     assert again.done == 0
     now = status(out)
@@ -350,17 +350,17 @@ def test_what_a_difference_says() -> None:
 
     direction = Direction("0 is more than 1", "here", Side("0", "f1"), Side("1", "f1"))
     apart = cells((0.8, 0.77, 0.83), (0.7, 0.66, 0.74))
-    [verdict] = examine([direction], "c", "m", of_cells(apart), of_published({}))
+    [replication] = examine([direction], "c", "m", of_cells(apart), of_published({}))
     # by hand: 0.1 ± hypot(0.03, 0.04)
-    assert [verdict.ours, verdict.low, verdict.high] == pytest.approx([0.1, 0.05, 0.15])
-    assert verdict.verdict == "found"
-    assert math.isnan(verdict.theirs)
+    assert [replication.ours, replication.low, replication.high] == pytest.approx([0.1, 0.05, 0.15])
+    assert replication.replicated == "found"
+    assert math.isnan(replication.theirs)
     close = cells((0.8, 0.75, 0.85), (0.79, 0.74, 0.84))
     swapped = Direction("1 is more than 0", "here", Side("1", "f1"), Side("0", "f1"))
     against_number = Direction("0 is above 0.9", "here", Side("0", "f1"), Side(number=0.9))
     missing = Direction("0 is more than 2", "here", Side("0", "f1"), Side("2", "f1"))
     found = {
-        name: examine([d], "c", "m", of_cells(cells_), of_published({}))[0].verdict
+        name: examine([d], "c", "m", of_cells(cells_), of_published({}))[0].replicated
         for name, d, cells_ in (
             ("close", direction, close),
             ("swapped", swapped, apart),
@@ -544,5 +544,5 @@ def test_a_direction_is_about_the_studys_first_model_even_where_that_failed(tmp_
     partial = expanded.summarise(lambda key: key != first.key)
     perform(partial, store)
     summary = json.loads((store.fetch(partial.key) / "summary.json").read_text())
-    assert [row["verdict"] for row in summary["directions"]] == ["not tested"]
+    assert [row["replicated"] for row in summary["directions"]] == ["not tested"]
     assert "a \\| b" in (store.fetch(partial.key) / "summary.md").read_text()

@@ -14,6 +14,7 @@ app = typer.Typer(
     help="Can this model's attention be trusted as an explanation, and in which sense?",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",  # in "rich", what stands in brackets would be taken for a style and left out
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

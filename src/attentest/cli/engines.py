@@ -68,4 +68,4 @@ def print_plan(expanded: Expanded, store: Store, as_json: bool) -> None:
         return
     for row in rows:
         print(f"{'done' if row['done'] else '{:.0f} s'.format(row['seconds']):>8}  {row['name']}")
-    print(f"{len(rows)} steps, about {left / 60:.0f} minutes on one core")
+    print(f"{len(rows)} steps, about {max(1, round(left / 60))} min on one core")

@@ -45,11 +45,14 @@ if TYPE_CHECKING:
 
 Thresholds = Annotated[
     list[str] | None,
-    Option("--threshold", help="NAME=VALUE instead of a threshold's usual value, e.g. faithful.gradient=0.4."),
+    Option("--threshold", help="NAME=VALUE in place of a usual threshold, e.g. faithful.gradient=0.4; repeatable."),
 ]
 FailOn = Annotated[
     list[str] | None,
-    Option("--fail-on", help="Exit with 1 on this verdict: not-faithful, unclear-stable, untested-plausible, …"),
+    Option(
+        "--fail-on",
+        help="Exit with 1 on this verdict, e.g. not-faithful, unclear-stable or untested-plausible; repeatable.",
+    ),
 ]
 
 
@@ -63,14 +66,16 @@ def audit(
         str, Option(help="quick (minutes), standard (tens of minutes) or paper (hours): how much is trained and read.")
     ] = "quick",
     model: Annotated[
-        Path | None, Option(help="A finished run on SOURCE to audit, instead of training a model.")
+        Path | None, Option(help="A finished run that was trained on the source: audit it instead of training one.")
     ] = None,
     setting: Annotated[
         list[str] | None,
-        Option("-s", "--set", help="NAME=VALUE as for train, e.g. encoder=cnn or vectors=glove-6b-50d; repeatable."),
+        Option("-s", "--set", help="NAME=VALUE as for train, e.g. encoder=cnn or epochs=8; repeatable."),
     ] = None,
-    rows: Annotated[int | None, Option(help="Rows at most, evenly from splits and classes [the budget's].")] = None,
-    texts: Annotated[int | None, Option(help="Test texts that are examined, at most [the budget's].")] = None,
+    rows: Annotated[
+        int | None, Option(help="Rows that are used, at most; evenly from splits and classes [the budget's].")
+    ] = None,
+    texts: Annotated[int | None, Option(help="Test texts that the trials examine, at most [the budget's].")] = None,
     threshold: Thresholds = None,
     fail_on: FailOn = None,
     text: TextColumn = None,
@@ -139,13 +144,13 @@ def audit(
 
 @app.command()
 def report(
-    folder: Annotated[Path, Argument(help="The folder of an audit, a study, a run or a trial.")],
+    folder: Annotated[Path, Argument(help="The folder of an audit, a comparison, a study, a run or a trial.")],
     out: Annotated[Path | None, Option(help="Write the page here [FOLDER/report.html].")] = None,
     threshold: Thresholds = None,
     fail_on: FailOn = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the page of a finished audit, study, run or trial: verdicts, figures, tables, heat maps."""
+    """Write the page of what is finished, with verdicts, figures, tables and heat maps; nothing is run again."""
     from attentest.report.write import verdicts_of, write_report
     from attentest.studies.verdict import check_failures, check_thresholds, failed
     from attentest.training.folder import without_nan
@@ -169,13 +174,13 @@ def report(
 
 @app.command()
 def compare(
-    a: Annotated[Path, Argument(help="A finished run's folder.")],
-    b: Annotated[Path, Argument(help="Another one's.")],
+    a: Annotated[Path, Argument(help="The folder of a finished run.")],
+    b: Annotated[Path, Argument(help="The folder of another.")],
     out: Annotated[Path, Option(help="The comparison's folder.")] = Path("compare"),
     budget: Annotated[
-        str, Option(help="quick, standard or paper: how many texts, and the trials' settings.")
+        str, Option(help="quick, standard or paper: how many texts are examined, and how closely.")
     ] = "quick",
-    texts: Annotated[int | None, Option(help="Test texts that are examined, at most [the budget's].")] = None,
+    texts: Annotated[int | None, Option(help="Test texts that the trials examine, at most [the budget's].")] = None,
     threshold: Thresholds = None,
     workers: Workers = None,
     store: StorePlace = None,

@@ -18,7 +18,7 @@ from attentest.studies.audit import BUDGETS, plan_audit
 from attentest.studies.run import run_expanded
 from attentest.studies.verdict import DEFINITIONS, Verdict, check_thresholds
 from attentest.studies.verdict.judge import UNTESTED
-from attentest.training.folder import write_json, write_table
+from attentest.training.folder import read_json, write_json, write_table
 from attentest.training.run import Run
 from attentest.trials import TRIALS, hold, make_trial
 from attentest.trials.instances import instances
@@ -105,8 +105,9 @@ def audit(
 
 def conclude(folder: Path, outcome: Outcome, thresholds: Mapping[str, float] | None = None) -> Audit:
     """The page of an audit whose steps are done."""
-    if not (folder / "summary.json").is_file():
-        raise InputError("; ".join(outcome.failed.values()) or f"{folder} has no summary.")
+    if outcome.failed and not read_json(folder / "summary.json")["blocks"]:
+        reasons = dict.fromkeys(error.splitlines()[-1] for error in outcome.failed.values())
+        raise InputError(f"There is no model to put on trial: {' '.join(reasons)}")
     report, page = write_report(folder, thresholds=thresholds or {})
     return Audit(folder, page, report, outcome.failed)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from attentest.corpora import load
 from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError, unknown_name
-from attentest.models.settings import HIERARCHICAL, ModelSettings
-from attentest.studies.expand import Expanded, add_corpus, add_run, mean_tokens
+from attentest.models.settings import HIERARCHICAL
+from attentest.studies.expand import Expanded, add_corpus, add_run, mean_tokens, unusual
 from attentest.studies.experiments import make_experiment
 from attentest.studies.schema import Study
 from attentest.training.folder import is_folder
@@ -206,10 +206,7 @@ def _settings_of(model: Run, corpus: Corpus, source: str, given: Mapping[str, An
         )
     if model.has_given_weights:
         raise InputError(f"{model.path} has weights that were given to it; audit a run that learned its own.")
-    # a model's usual settings go without saying: some of them are for pairs alone
-    usual = asdict(ModelSettings())
-    own = {name: value for name, value in model.settings["model"].items() if value != usual.get(name)}
-    return {**model.settings["text"], **own, **model.settings["training"]}
+    return {**model.settings["text"], **unusual(model.settings["model"]), **model.settings["training"]}
 
 
 def _of_model(settings: Mapping[str, Any]) -> dict[str, Any]:

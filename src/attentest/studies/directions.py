@@ -46,7 +46,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Replication:
     """The difference more − less, and what it says about the direction."""
 
     corpus: str
@@ -56,20 +56,21 @@ class Verdict:
     ours: float
     low: float
     high: float
-    verdict: str
+    replicated: str
 
     def as_row(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def examine(directions: Iterable[Direction], corpus: str, model: str, ours: Lookup, theirs: Lookup) -> list[Verdict]:
+def examine(
+    directions: Iterable[Direction], corpus: str, model: str, ours: Lookup, theirs: Lookup
+) -> list[Replication]:
     found = []
     for direction in directions:
         figure, published = (_difference(direction, lookup, model) for lookup in (ours, theirs))
         interval = (figure.value, figure.low, figure.high)
-        found.append(
-            Verdict(corpus, direction.says, direction.source, published.value, *interval, verdict=_verdict(figure))
-        )
+        said = (corpus, direction.says, direction.source, published.value)
+        found.append(Replication(*said, *interval, replicated=_replicated(figure)))
     return found
 
 
@@ -104,7 +105,7 @@ def _difference(direction: Direction, lookup: Lookup, model: str) -> Estimate:
     return independent_difference(more, less)
 
 
-def _verdict(difference: Estimate) -> str:
+def _replicated(difference: Estimate) -> str:
     if math.isnan(difference.low) or math.isnan(difference.high):
         return UNTESTED
     if difference.low > 0:

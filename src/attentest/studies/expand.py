@@ -126,7 +126,7 @@ def prepare(found: Expanded, source: str, options: Mapping[str, Any], corpus: Co
 def add_run(found: Expanded, taken: Run, name: str | None = None) -> Step:
     """A run alone, under a name of its own if given: what needs no training, on the texts it was tested on."""
     corpus = taken.test_data().corpus
-    model, seed = taken.settings["model"], taken.settings["training"]["seed"]
+    model, seed = unusual(taken.settings["model"]), taken.settings["training"]["seed"]
     found.first_models[corpus.name] = model_settings(model).name
     base = take(found.plan, taken)
     _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name).add(found.results, found.about)
@@ -277,6 +277,12 @@ class _Block:
 def model_settings(given: Mapping[str, Any]) -> ModelSettings:
     known = {f.name for f in fields(ModelSettings)}
     return ModelSettings(**{name: value for name, value in given.items() if name in known})
+
+
+def unusual(model: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a run's model is not as it would be anyway: its name stays short, and a pairing is one asked for."""
+    usual = asdict(ModelSettings())
+    return {name: value for name, value in model.items() if name not in usual or value != usual[name]}
 
 
 def _can_be_made(given: Mapping[str, Any]) -> bool:

@@ -70,7 +70,6 @@ const tooltip = (value, sanitize) => {
 
 const OPTIONS = {
   renderer: "svg",
-  logLevel: 1, // errors alone: what Vega only warns of is no news to a reader
   actions: false,
   ast: true, // expressions are read, not compiled: the page forbids eval
   defaultStyle: false,
@@ -83,7 +82,7 @@ const draw = (place, spec) => vegaEmbed(place, { ...spec, background: "transpare
 const fitted = (spec, drawn, room) => {
   const config = { ...spec.config, legend: { ...spec.config?.legend, orient: "bottom", columns: 1 } };
   const narrower = (view) => {
-    const outside = Math.min(Math.max(0, drawn - view.width), 0.3 * room);
+    const outside = Math.min(Math.max(0, drawn - view.width), 0.5 * room);
     return { ...view, width: Math.max(160, Math.min(view.width, room - outside)) };
   };
   if (typeof spec.width === "number") return { ...narrower(spec), config };

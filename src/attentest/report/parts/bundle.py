@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from functools import cache
 from importlib.metadata import version
@@ -11,11 +12,16 @@ from attentest.errors import InputError
 from attentest.report.parts.islands import code
 from attentest.training.folder import write_whole
 
+_OURS = "window.vegaEmbed = vegaEmbed;"  # what our own scripts see of it
+# in a function, so that its hundreds of names stay out of ours; what Vega only warns of is no news to a reader
+_WRAPPED = "(console => {{{}\n}})({{ ...console, warn() {{}}, info() {{}}, debug() {{}} }});"
+
 
 @cache
 def bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed; made once for each version of vl-convert, and kept where it can be."""
-    kept = _folder() / f"vega-{version('vl-convert-python')}.js"
+    made_of = hashlib.sha256((_OURS + _WRAPPED).encode()).hexdigest()[:8]
+    kept = _folder() / f"vega-{version('vl-convert-python')}-{made_of}.js"
     try:
         return kept.read_text(encoding="utf-8")
     except OSError:
@@ -31,8 +37,7 @@ def bundle() -> str:
 def _make() -> str:
     import vl_convert
 
-    # in a function, so that its hundreds of names stay out of ours
-    return str(code(f"(() => {{{vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;')}\n}})();"))
+    return str(code(_WRAPPED.format(vl_convert.javascript_bundle(_OURS))))
 
 
 def _folder() -> Path:

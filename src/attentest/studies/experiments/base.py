@@ -90,9 +90,8 @@ def difference(base: Run, other: Run) -> Difference:
 
 def _texts(predictions: pa.Table) -> dict[str, list[Any]]:
     """Ids alone would not do: in two files they may be the same numbers."""
-    return {
-        name: predictions[name].to_pylist() for name in ("id", "text", "second") if name in predictions.column_names
-    }
+    names = [name for name in ("id", "text", "second") if name in predictions.column_names]
+    return {name: predictions[name].to_pylist() for name in names}
 
 
 def _jsd(first: list[list[float]], second: list[list[float]]) -> np.ndarray:

@@ -76,11 +76,11 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         compared = compare(settings["paper"], comparable, settings["tolerances"])
         _write_rows(out / "beside_published.csv", [c.as_row() for c in compared])
         summary |= {"cells": count(compared), "not_covered": settings["not_covered"]}
-    verdicts = _verdicts(settings, comparable)
-    _write_rows(out / "directions.csv", verdicts)
-    summary["directions"] = [{k: None if v != v else v for k, v in row.items()} for row in verdicts]  # NaN is not JSON
+    replications = _replications(settings, comparable)
+    _write_rows(out / "directions.csv", replications)
+    summary["directions"] = replications
     write_json(out / "summary.json", summary)
-    page = _page(summary, verdicts, compared if settings["paper"] else [])
+    page = _page(summary, replications, compared if settings["paper"] else [])
     (out / "summary.md").write_text(page, encoding="utf-8")
 
 
@@ -103,7 +103,7 @@ def _about(run: Run, place: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _verdicts(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[Cell]]) -> list[dict[str, Any]]:
+def _replications(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[Cell]]) -> list[dict[str, Any]]:
     """What the paper found, corpus by corpus, with our difference and what it says."""
     directions = [Direction.from_dict(row) for row in settings["directions"]]
     corpora = list(dict.fromkeys(corpus for corpus, _ in ours))
@@ -113,8 +113,8 @@ def _verdicts(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[C
         cells = {(model, c.variant, c.measure): c for model in models for c in ours[(corpus, model)]}
         theirs = of_corpus(settings["paper"], corpus) if settings["paper"] else {}
         first = settings["first_models"][corpus]
-        verdicts = examine(directions, corpus, first, of_cells(cells), of_published(theirs))
-        found += [verdict.as_row() for verdict in verdicts]
+        replications = examine(directions, corpus, first, of_cells(cells), of_published(theirs))
+        found += [replication.as_row() for replication in replications]
     return found
 
 
@@ -139,30 +139,30 @@ def _in_a_table(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-def directions_table(verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
+def directions_table(replications: Sequence[Mapping[str, Any]]) -> list[str]:
     """As lines of Markdown."""
-    lines = ["| finding | where | corpus | theirs | ours | interval | verdict |", "|---|---|---|---|---|---|---|"]
-    for row in verdicts:
+    lines = ["| finding | where | corpus | theirs | ours | interval | replicated |", "|---|---|---|---|---|---|---|"]
+    for row in replications:
         figures = ("" if row[key] is None or row[key] != row[key] else f"{row[key]:+.3f}" for key in ("theirs", "ours"))
         theirs, ours = figures
         interval = f"[{row['low']:+.3f}, {row['high']:+.3f}]" if ours else ""
-        cells = (row["says"], row["source"], row["corpus"], theirs, ours, interval, row["verdict"])
+        cells = (row["says"], row["source"], row["corpus"], theirs, ours, interval, row["replicated"])
         lines.append(f"| {' | '.join(map(_in_a_table, cells))} |")
     return lines
 
 
-def _page(summary: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]], compared: Sequence[Compared]) -> str:
+def _page(summary: Mapping[str, Any], replications: Sequence[Mapping[str, Any]], compared: Sequence[Compared]) -> str:
     rows = f", at most {summary['rows']:,} rows a corpus" if summary["rows"] else ""
     lines = [f"# {summary['study']}", "", f"Budget: {summary['budget']}{rows}.", ""]
     lines += [f"- **missing, as a step failed**: {name}" for name in summary["missing"]]
     for finding in summary["findings"]:
         lines += [f"- **{finding['block']}, {finding['name']}**: {finding['answer']}"]
-    if verdicts:
+    if replications:
         lines += [
             "",
             "What was found, as a difference that is above 0 if we find it too:",
             "",
-            *directions_table(verdicts),
+            *directions_table(replications),
         ]
     if compared:
         cells = summary["cells"]
