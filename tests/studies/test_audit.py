@@ -17,9 +17,11 @@ from page_tree import Tree
 from test_engine import Here
 
 import attentest
-from attentest.engine import Store
+from attentest.engine import Step, Store
+from attentest.engine.run import Event
 from attentest.models.protocol import Encoded, Weights
 from attentest.report.audit import Audit, conclude
+from attentest.studies import audit as module
 from attentest.studies.audit import BUDGETS, plan_audit
 from attentest.studies.expand import Expanded
 from attentest.studies.run import run_expanded
@@ -222,16 +224,34 @@ def test_heat_maps_of_an_audit_have_the_trained_adversary(audited: Audit) -> Non
     assert listed[0]["token"] == rows[0]["text"][rows[0]["start"][0] : rows[0]["end"][0]]
 
 
-def test_what_failed_is_said_and_nothing_is_claimed(tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_trained_is_told(tmp_path: Path) -> None:
     expanded = plan_audit("planted", columns=ROWS, texts=5, training={**SIZE, "lr": 1e30})
     outcome = run_expanded(expanded, tmp_path / "audit", Here, Store(tmp_path / "store"))
+    with pytest.raises(attentest.InputError, match=r"no model to put on trial: Training diverged .* lower --lr"):
+        conclude(tmp_path / "audit", outcome)
+
+
+class Unlucky(Here):
+    """One experiment fails."""
+
+    def start(self, step: Step) -> None:
+        if step.name.startswith("experiment seeds"):
+            self.events.append(Event(step.key, "failed", "no luck"))
+        else:
+            super().start(step)
+
+
+def test_what_failed_is_said_and_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = replace(BUDGETS["quick"], experiments={"seeds": {"seeds": 1}})
+    monkeypatch.setitem(BUDGETS, "quick", few)
+    monkeypatch.setattr(module, "trials_of", lambda budget, rationales: {"uniform": {}})
+    expanded = plan_audit("planted", columns=ROWS, texts=5, training=SIZE)
+    outcome = run_expanded(expanded, tmp_path / "audit", Unlucky, Store(tmp_path / "store"))
     found = conclude(tmp_path / "audit", outcome)
-    assert any("diverged" in error for error in found.failed.values())
-    assert found.verdicts == []
-    assert found.answer("faithful") == "not tested"
-    assert found.as_dict()["answers"] == {}
-    page = found.page.read_text()
-    assert "Missing, as a step failed: train planted" in Tree.of(page).text
+    assert list(found.failed.values()) == ["no luck"]
+    assert found.answer("stable") == "not tested"
+    assert found.answer("needed") != "not tested"
+    assert "Missing, as a step failed: experiment seeds" in Tree.of(found.page.read_text()).text
 
 
 def test_an_audit_with_workers_from_nothing_and_again_from_the_store(tmp_path: Path) -> None:
