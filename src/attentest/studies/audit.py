@@ -206,6 +206,11 @@ def _settings_of(model: Run, corpus: Corpus, source: str, given: Mapping[str, An
         )
     if model.has_given_weights:
         raise InputError(f"{model.path} has weights that were given to it; audit a run that learned its own.")
+    if model.settings["training"].get("objective") == "adversary":
+        raise InputError(
+            f"{model.path} was trained to imitate another run, and others cannot be trained like it; audit it alone: "
+            f"attentest audit {model.path}"
+        )
     return {**model.settings["text"], **unusual(model.settings["model"]), **model.settings["training"]}
 
 
