@@ -149,6 +149,12 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
     given = attentest.train(attentest.load("planted", rows=300), tmp_path / "given", projection="random", **SIZE)
     with pytest.raises(attentest.InputError, match="has weights that were given to it"):
         plan_audit("planted", columns=columns, model=given)
+    objective = {"objective": "adversary", "strength": 0.01, "base": run}
+    size = {"dimension": 16, "hidden": 8, "epochs": 1}
+    adversary = attentest.train(attentest.load("planted", rows=300), tmp_path / "adversary", **objective, **size)
+    with pytest.raises(attentest.InputError, match=r"was trained to imitate another run.*; audit it alone"):
+        plan_audit("planted", columns=columns, model=adversary)
+    assert held(plan_audit(str(adversary.path)), "finding") == list(TRIALS)
     (given.path / "result.json").unlink()
     for source, model in (("planted", given), (str(given.path), None)):
         with pytest.raises(attentest.InputError, match="is not finished; train it to its end first"):
