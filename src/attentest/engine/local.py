@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from types import ModuleType
 from typing import Any
@@ -77,10 +78,24 @@ class LocalPool:
     def _hire(self) -> _Worker:
         ours, theirs = self._context.Pipe()
         process = self._context.Process(target=_serve, args=(theirs, self._store.place, self._threads), daemon=True)
-        with _without_main():
+        with _without_main(), _no_interrupts():
             process.start()
         theirs.close()
         return _Worker(process, ours)
+
+
+@contextmanager
+def _no_interrupts() -> Iterator[None]:
+    """What is started in here never sees a Ctrl-C, which is the parent's to handle: not even while it imports."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # started later it would let the signal through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -102,7 +117,7 @@ class _Worker:
 
 def _serve(pipe: Connection, place: str, threads: int) -> None:
     """A worker's life: a step in, its fate out."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be kept away
     import torch
 
     torch.set_num_threads(threads)

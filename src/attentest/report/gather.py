@@ -19,7 +19,7 @@ from attentest.studies.cells import stored_estimate
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.verdict import judge
 from attentest.studies.verdict.definitions import EXPERIMENT, TRIAL
-from attentest.training.folder import read_json, read_table, write_table
+from attentest.training.folder import is_folder, read_json, read_table, write_table
 from attentest.training.run import Run
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.instances import instances
@@ -33,7 +33,7 @@ BARELY = 0.05  # above the share of the most frequent class
 
 def gather(folder: Path, page: Path, thresholds: Thresholds | None = None) -> Report:
     """`page` is where the page will lie: links to files start there."""
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise InputError(f"{folder}: there is no such folder.")
     reader = _Reader(folder, page.parent, kept_thresholds(folder) if thresholds is None else thresholds)
     if (folder / "summary.json").is_file():
@@ -50,7 +50,7 @@ def gather(folder: Path, page: Path, thresholds: Thresholds | None = None) -> Re
 
 def kept_thresholds(folder: Path) -> dict[str, float]:
     """Those other than the usual ones that an audit was given."""
-    if not (folder / VERDICT).is_file():
+    if not is_folder(folder) or not (folder / VERDICT).is_file():
         return {}
     kept = read_json(folder / VERDICT)
     found = kept.get("thresholds", {}) if isinstance(kept, dict) else None

@@ -14,6 +14,7 @@ from attentest.models.settings import HIERARCHICAL
 from attentest.studies.expand import Expanded, add_corpus, add_run, mean_tokens, unusual
 from attentest.studies.experiments import make_experiment
 from attentest.studies.schema import Study
+from attentest.training.folder import is_folder
 from attentest.training.run import Run
 from attentest.training.settings import check_setting, sort_settings
 from attentest.trials import TRIALS
@@ -114,7 +115,7 @@ def plan_audit(
     given = dict(training or {})
     for name, value in given.items():
         check_setting(name, value)
-    if (Path(source) / "run.json").is_file():
+    if is_folder(Path(source)) and (Path(source) / "run.json").is_file():
         if model is not None or given or columns or rows:
             raise InputError(f"{source} is a run: it is audited as it is, with no other model, columns or settings.")
         return _of_run(Run(source), budget, texts or chosen.texts)

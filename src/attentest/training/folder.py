@@ -41,6 +41,13 @@ def holds_files(folder: Path) -> bool:
     return any(not _is_draft(file) and file.name != LOCK for file in folder.iterdir())
 
 
+def is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name too long for a file, say
+        return False
+
+
 def hash_of(file: Path) -> str:
     """A hash of a file's content."""
     try:

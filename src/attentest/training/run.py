@@ -24,7 +24,7 @@ from attentest.text.sentences import sentences_of, with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
-from attentest.training.folder import read_json, read_table, read_tensors
+from attentest.training.folder import is_folder, read_json, read_table, read_tensors
 from attentest.training.predict import predict_batches, shares
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Run:
     def __init__(self, path: str | Path, keep: Any = None) -> None:
         self.path = Path(path)
         self._keep = keep  # a temporary folder lives as long as the run that lies in it
-        if not _is_folder(self.path):
+        if not is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
         self.settings: dict[str, Any] = read_json(self.path / "run.json")
         if not _is_whole(self.settings):
@@ -295,13 +295,6 @@ def answer_tokens(corpus: Mapping[str, Any], text: TextSettings, vocabulary: Voc
     if corpus.get("answers") != "entities":
         return None
     return torch.from_numpy(vocabulary.ids(class_tokens(corpus["classes"], text)).astype(np.int64))
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except OSError:  # a name too long for a file, say
-        return False
 
 
 def _is_whole(settings: Any) -> bool:
