@@ -11,10 +11,13 @@ from typing import Any
 from attentest import __version__
 from attentest.errors import InputError
 from attentest.measures.intervals import independent_difference
+from attentest.models import ModelSettings
 from attentest.report.contents import Block, Difference, Figure, Report, Section
 from attentest.report.instances import read_instances, write_csv
 from attentest.report.stored import read_finding, read_picture, read_summary
+from attentest.report.words import facts_of, lead_of, notes_of, weakness
 from attentest.studies import comparison
+from attentest.studies.about import about_run
 from attentest.studies.cells import stored_estimate
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.verdict import judge
@@ -28,7 +31,6 @@ from attentest.trials.subject import subject_of
 Thresholds = Mapping[str, float]
 HEAT_MAPS, COMPARISON = "heat maps", comparison.NAME
 VERDICT = "verdict.json"
-BARELY = 0.05  # above the share of the most frequent class
 
 
 def gather(folder: Path, page: Path, thresholds: Thresholds | None = None) -> Report:
@@ -68,7 +70,7 @@ class _Reader:
     def study(self) -> Report:
         summary = read_summary(self.folder)
         blocks = [self._block(n, name, about, summary) for n, (name, about) in enumerate(summary["blocks"].items(), 1)]
-        lead = _lead(blocks)
+        lead = lead_of(blocks)
         differences = _differences(blocks) if summary["kind"] == COMPARISON else []
         if (self.folder / COMPARISON / "finding.json").is_file():
             blocks.insert(0, self._beside(summary["title"]))
@@ -80,7 +82,7 @@ class _Reader:
             kind=summary["kind"],
             lead=lead,
             facts=[("budget", f"{summary['budget']}{rows}"), ("attentest", __version__)],
-            notes=_notes(summary),
+            notes=notes_of(summary),
             blocks=blocks,
             figures=[self._figure(self.folder, chart) for chart in summary.get("figures", [])],
             directions=summary["directions"],
@@ -104,23 +106,25 @@ class _Reader:
         usual = [place for place in folders if place.name in TRIALS]  # not at another site than the model's last
         table = self.folder / HEAT_MAPS / "instances.parquet"
         write_instances(run, table)
+        about = about_run(run)
+        name = f"{about['corpus']} {ModelSettings(**run.settings['model']).name}"
         block = Block(
             anchor="model",
-            name=_name_of(run),
-            facts=_facts(_about(run)),
+            name=name,
+            facts=facts_of(about),
             verdicts=judge(_summaries(map(read_finding, usual)), self.thresholds) if folders else [],
             sections=[self._section(f"model-{place.name}", place) for place in folders],
             instances=read_instances(table),
             files=self._instance_files(table),
         )
-        weak = _weak(_name_of(run), _about(run))
+        weak = weakness(name, about)
         notes = [*([weak] if weak else []), *run.notes]
         if not folders:
             notes.append(f"No trial was held yet: attentest trial all {self.folder}")
         return Report(
             title=f"Run {self.folder.name}",
             kind="run",
-            lead=_lead([block]),
+            lead=lead_of([block]),
             facts=[("attentest", __version__)],
             notes=notes,
             blocks=[block],
@@ -151,7 +155,7 @@ class _Reader:
         return Block(
             anchor=anchor,
             name=name,
-            facts=_facts(about),
+            facts=facts_of(about),
             verdicts=judge(_summaries(map(read_finding, folders)), self.thresholds),
             sections=sections,
             instances=read_instances(table) if table else [],
@@ -254,79 +258,3 @@ def _class_of(kind: str, name: str) -> Any:
     if kind == EXPERIMENT:
         return experiment_class(name) if name in EXPERIMENTS else None
     return trial_class(name) if name in TRIALS else None
-
-
-def _about(run: Run) -> dict[str, Any]:
-    parts = {name: run.settings[name] for name in ("corpus", "model", "training", "text")}
-    return {"metrics": run.metrics, "texts": run.predictions.num_rows, "settings": parts, "notes": []}
-
-
-def _name_of(run: Run) -> str:
-    model = run.settings["model"]
-    return f"{run.settings['corpus']['name']} {model['encoder']}+{model['alignment']}"
-
-
-def _facts(about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    settings = about.get("settings")
-    if settings is None:  # a model of the user's own
-        return [("texts", f"{about['texts']:,}"), ("classes", ", ".join(about["classes"]))]
-    corpus, model, training, text = (settings[name] for name in ("corpus", "model", "training", "text"))
-    rows = {split: sum(count.values()) for split, count in corpus.get("rows", {}).items()}
-    parts = " + ".join(str(model[name]) for name in ("encoder", "alignment", "projection"))
-    scores = {name: value for name, value in about["metrics"].items() if value is not None}
-    found = [
-        ("on the test texts", ", ".join(f"{name} {value:.3f}" for name, value in scores.items())),
-        ("model", parts if model.get("structure", "flat") == "flat" else f"{model['structure']}, {parts}"),
-        ("rows", ", ".join(f"{split} {count:,}" for split, count in rows.items())),
-        ("classes", ", ".join(map(str, corpus["classes"][:12])) + (" …" if len(corpus["classes"]) > 12 else "")),
-        ("training", f"{training['epochs']} epochs, vectors {text['vectors']}, seed {training['seed']}"),
-        ("corpus hash", str(corpus["fingerprint"])),
-    ]
-    return [(name, value) for name, value in found if value]
-
-
-def _notes(summary: Mapping[str, Any]) -> list[str]:
-    """What was left out, what failed, and what became of the rows of each corpus."""
-    of_corpora: dict[str, str] = {}
-    for about in summary["blocks"].values():
-        named = f"{about['corpus']}: " if len({a["corpus"] for a in summary["blocks"].values()}) > 1 else ""
-        of_corpora |= {f"{named}{note}": "" for note in about["notes"]}
-    missing = [f"Missing, as a step failed: {name}." for name in summary["missing"]]
-    weak = [note for name, about in summary["blocks"].items() if (note := _weak(name, about))]
-    return [*weak, *summary.get("notes", []), *missing, *of_corpora]
-
-
-def _weak(name: str, about: Mapping[str, Any]) -> str | None:
-    """A model that has learned next to nothing has no attention worth explaining."""
-    counts = about.get("settings", {}).get("corpus", {}).get("rows", {}).get("test", {})
-    accuracy = about.get("metrics", {}).get("accuracy")
-    if not counts or accuracy is None:
-        return None
-    most = max(counts.values()) / sum(counts.values())
-    if accuracy > most + BARELY:
-        return None
-    return (
-        f"{name} is right in {accuracy:.3f} of the test texts, and its most frequent class is in {most:.3f}: what it "
-        "attends to explains little before it has learned more (more rows or epochs)."
-    )
-
-
-def _lead(blocks: Sequence[Block]) -> str:
-    if len(blocks) != 1 or not blocks[0].verdicts:
-        count = {1: "One model", 2: "Two models"}.get(len(blocks), f"{len(blocks)} models")
-        return f"{count} put on trial: can the attention be trusted as an explanation, and in which sense?"
-    answers: dict[str, list[str]] = {}
-    for verdict in blocks[0].verdicts:
-        answers.setdefault(verdict.answer, []).append(verdict.definition.name)
-    words = {
-        "yes": ("it is ", "and"),
-        "no": ("it is not ", "or"),
-        "unclear": ("it is unclear whether it is ", "or"),
-        "not tested": ("it was not tested whether it is ", "or"),
-    }
-    parts = [words[a][0] + _listed(names, words[a][1]) for a in words if (names := answers.get(a))]
-    return f"This model's attention: {'; '.join(parts)}."
-
-
-def _listed(names: Sequence[str], word: str) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"

@@ -51,10 +51,10 @@ BUDGETS = {
         experiments={
             "uniform": {"weights": ["uniform"]},
             "seeds": {"seeds": 2},
-            "guides": {"strength": 0.01, "epochs": 8, "patience": 3},
-            "adversary": {"lambdas": [0.001, 0.01], "epochs": 8, "patience": 3, "seeds": 2},
+            "guides": {"strength": 0.002, "epochs": 8, "patience": 3},
+            "adversary": {"lambdas": [0.001, 0.002], "epochs": 8, "patience": 3, "seeds": 2},
             "fix": {"runs": 5},
-            "informed-adversary": {"strength": 0.01, "epochs": 8, "patience": 3, "runs": 5},
+            "informed-adversary": {"strength": 0.002, "epochs": 8, "patience": 3, "runs": 5},
         },
     ),
     "standard": Budget(

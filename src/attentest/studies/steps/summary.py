@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from attentest.studies.about import about_run
 from attentest.studies.cells import Cell, cells_of_finding, cells_of_run, read_cells
 from attentest.studies.directions import Direction, examine, of_cells, of_published
 from attentest.studies.figures import Placed, across_models
@@ -36,7 +37,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         folder = inputs[place["role"]]
         if place["kind"] == "run":
             run = Run(folder)
-            blocks[place["block"]] = _about(run, place)
+            blocks[place["block"]] = about_run(run)
             cells = list(cells_of_run(run, "base" if place["projection"] == "softmax" else place["projection"]))
         elif place["kind"] == "instances":
             target = out / HEAT_MAPS / f"{_file_name(place['role'], place['block'])}.parquet"
@@ -88,19 +89,6 @@ def _file_name(role: str, block: str) -> str:
     """The role alone tells results apart; of the rest as much as a file's name may have."""
     name = f"{role} {block}".translate(_IN_A_NAME)
     return name.encode(errors="replace")[:_LONGEST].decode(errors="ignore")
-
-
-def _about(run: Run, place: Mapping[str, Any]) -> dict[str, Any]:
-    """What a page says about a model beside its findings."""
-    parts = {name: run.settings[name] for name in ("corpus", "model", "training", "text")}
-    return {
-        "corpus": place["corpus"],
-        "classes": run.classes,
-        "metrics": run.metrics,
-        "texts": run.predictions.num_rows,
-        "notes": run.notes,
-        "settings": parts,
-    }
 
 
 def _replications(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[Cell]]) -> list[dict[str, Any]]:

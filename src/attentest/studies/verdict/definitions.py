@@ -228,7 +228,7 @@ DEFINITIONS = {
                     "weighted τ lost by an adversarial model",
                     _if_far("informed-adversary", "Δ weighted τ, adversary"), AT_MOST, 0.1,
                     "our convention; Wen et al. 2022 §5.2, Table 4 find no big drop",
-                    "the adversary stayed within a JSD of 0.4, where it keeps its τ by staying",
+                    "the adversary stayed within a JSD of 0.4, or all its weight is on one token, so that it has no τ",
                 ),
             ),
             "Information is that of hidden states, which carry much more than the word they stand at.",
