@@ -328,3 +328,16 @@ def test_a_subject_is_audited_as_it_is(own: Subject, tmp_path: Path) -> None:
     with pytest.raises(attentest.InputError, match="did you mean 'standard'"):
         attentest.audit(own, tmp_path / "audit", budget="standart")
     assert not (tmp_path / "audit").exists()
+
+
+def test_a_subjects_audit_writes_over_nothing_else(own: Subject, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "summary.txt").write_text("mine")
+    with pytest.raises(attentest.InputError, match="files that are not an audit"):
+        attentest.audit(own, tmp_path / "notes")
+    audits = [attentest.audit(own, tmp_path / "audit") for _ in range(2)]
+    assert audits[0].as_dict() == audits[1].as_dict()
+    summary = json.loads((tmp_path / "audit" / "summary.json").read_text())
+    (tmp_path / "audit" / "summary.json").write_text(json.dumps(summary | {"study": "audit of another"}))
+    with pytest.raises(attentest.InputError, match="holds the audit of another"):
+        attentest.audit(own, tmp_path / "audit")

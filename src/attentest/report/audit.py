@@ -12,6 +12,7 @@ from attentest.engine.run import Outcome, Runner, Watcher
 from attentest.engine.store import Store
 from attentest.errors import InputError, unknown_name
 from attentest.report.contents import Report
+from attentest.report.stored import read_summary
 from attentest.report.tables import html_table
 from attentest.report.write import verdicts_of, write_report
 from attentest.studies.audit import BUDGETS, plan_audit
@@ -120,22 +121,29 @@ def audit_subject(
         raise unknown_name("budget", budget, BUDGETS)
     trials = [make_trial(name, **_fitted(BUDGETS[budget].trials.get(name, {}), subject)) for name in TRIALS]
     fitting = [trial for trial in trials if trial.fits(subject)]
-    folder.mkdir(parents=True, exist_ok=True)
+    name = subject.data.corpus.name
+    study = f"audit of a model on {name}"
+    _check_free(folder, study)
     findings = hold(fitting, replace(subject, folder=folder / "findings"))
     table = folder / "heat maps" / "instances.parquet"
     table.parent.mkdir(exist_ok=True)
     write_table(table, instances(subject))
-    name = subject.data.corpus.name
     about = {"corpus": name, "classes": list(subject.classes), "texts": len(subject.rows), "notes": []}
     rows = [
-        {"corpus": name, "block": name, "kind": "finding", "name": f.trial, "folder": f"findings/{f.trial}"}
+        {
+            "corpus": name,
+            "block": name,
+            "kind": "finding",
+            "name": f.trial,
+            "folder": f"findings/{subject.place_of(f.trial)}",
+        }
         for f in findings
     ]
     write_json(
         folder / "summary.json",
         {
-            "study": f"audit of {name}",
-            "title": f"Audit of a model on {name}",
+            "study": study,
+            "title": study[0].upper() + study[1:],
             "kind": "audit",
             "budget": budget,
             "rows": None,
@@ -147,6 +155,20 @@ def audit_subject(
         },
     )
     return conclude(folder, Outcome(), thresholds)
+
+
+def _check_free(folder: Path, study: str) -> None:
+    """Only what this writes may be written over."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+    if (folder / "summary.json").is_file():
+        held = read_summary(folder)["study"]
+        if held != study:
+            raise InputError(f"{folder} holds the {held}; choose another folder with out.")
+    elif any(folder.iterdir()):
+        raise InputError(f"{folder} holds files that are not an audit; choose another folder with out.")
 
 
 def _fitted(settings: Mapping[str, Any], subject: Subject) -> dict[str, Any]:
