@@ -152,7 +152,7 @@ def report(
 ) -> None:
     """Write the page of what is finished, with verdicts, figures, tables and heat maps; nothing is run again."""
     from attentest.report.write import verdicts_of, write_report
-    from attentest.studies.verdict import check_failures, check_thresholds, failed
+    from attentest.studies.verdict import check_failures, check_thresholds, failed, judge
     from attentest.training.folder import without_nan
 
     thresholds = named_values(threshold) if threshold else None
@@ -168,7 +168,11 @@ def report(
                 print(block.name)
                 _print_verdicts(block.verdicts)
         print(page)
-    if any(failed(block.verdicts, on) for block in found.blocks if block.verdicts):
+    judged = [block.verdicts for block in found.blocks if block.verdicts] or [judge({})]
+    true = dict.fromkeys(name for verdicts in judged for name in failed(verdicts, on))
+    if true and not as_json:
+        print(f"failed on: {', '.join(true)}")
+    if true:
         raise typer.Exit(1)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,10 +20,10 @@ from attentest.studies.audit import BUDGETS, plan_audit
 from attentest.studies.run import run_expanded
 from attentest.studies.verdict import DEFINITIONS, Verdict, check_thresholds
 from attentest.studies.verdict.judge import UNTESTED
-from attentest.training.folder import read_json, write_json, write_table
+from attentest.training.folder import make_folder, read_json, write_json, write_table
 from attentest.training.run import Run
 from attentest.trials import TRIALS, hold, make_trial
-from attentest.trials.instances import instances
+from attentest.trials.instances import HEAT_MAPS, instances
 from attentest.trials.scores import usable
 from attentest.trials.subject import Subject
 
@@ -125,10 +126,13 @@ def audit_subject(
     study = f"audit of a model on {name}"
     _check_free(folder, study)
     findings = hold(fitting, replace(subject, folder=folder / "findings"))
-    table = folder / "heat maps" / "instances.parquet"
+    table = folder / HEAT_MAPS / "instances.parquet"
     table.parent.mkdir(exist_ok=True)
     write_table(table, instances(subject))
+    labels = subject.labels(subject.rows).tolist()
+    accuracy = next(f.summary["accuracy"].value for f in findings if f.trial == "uniform")
     about = {"corpus": name, "classes": list(subject.classes), "texts": len(subject.rows), "notes": []}
+    about |= {"metrics": {"accuracy": accuracy}, "test_rows": dict(Counter(labels))}
     rows = [
         {
             "corpus": name,
@@ -151,7 +155,7 @@ def audit_subject(
             "notes": ["A model alone was given, so nothing was trained beside it."],
             "directions": [],
             "findings": rows,
-            "blocks": {name: about | {"instances": "heat maps/instances.parquet"}},
+            "blocks": {name: about | {"instances": f"{HEAT_MAPS}/instances.parquet"}},
         },
     )
     return conclude(folder, Outcome(), thresholds)
@@ -159,10 +163,7 @@ def audit_subject(
 
 def _check_free(folder: Path, study: str) -> None:
     """Only what this writes may be written over."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+    make_folder(folder)
     if (folder / "summary.json").is_file():
         held = read_summary(folder)["study"]
         if held != study:

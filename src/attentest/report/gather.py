@@ -10,7 +10,7 @@ from typing import Any
 
 from attentest import __version__
 from attentest.errors import InputError
-from attentest.measures.intervals import independent_difference
+from attentest.measures.intervals import Estimate, independent_difference
 from attentest.models import ModelSettings
 from attentest.report.contents import Block, Difference, Figure, Report, Section
 from attentest.report.instances import read_instances, write_csv
@@ -22,14 +22,14 @@ from attentest.studies.cells import stored_estimate
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.verdict import judge
 from attentest.studies.verdict.definitions import EXPERIMENT, TRIAL
-from attentest.training.folder import is_folder, read_json, read_table, write_table
+from attentest.training.folder import is_folder, make_folder, read_json, read_table, write_table
 from attentest.training.run import Run
 from attentest.trials import TRIALS, trial_class
-from attentest.trials.instances import instances
+from attentest.trials.instances import HEAT_MAPS, instances
 from attentest.trials.subject import subject_of
 
 Thresholds = Mapping[str, float]
-HEAT_MAPS, COMPARISON = "heat maps", comparison.NAME
+COMPARISON = comparison.NAME
 VERDICT = "verdict.json"
 
 
@@ -44,6 +44,10 @@ def gather(folder: Path, page: Path, thresholds: Thresholds | None = None) -> Re
         return reader.run()
     if (folder / "finding.json").is_file():
         return reader.trial()
+    if (folder / "plan.json").is_file():
+        raise InputError(
+            f"{folder} is not finished (attentest status {folder} tells how far it is); start it again, and it goes on."
+        )
     raise InputError(
         f"{folder} is not the folder of an audit, a study, a run or a trial: it has no summary.json, run.json or "
         "finding.json."
@@ -70,7 +74,7 @@ class _Reader:
     def study(self) -> Report:
         summary = read_summary(self.folder)
         blocks = [self._block(n, name, about, summary) for n, (name, about) in enumerate(summary["blocks"].items(), 1)]
-        lead = lead_of(blocks)
+        lead = lead_of(blocks, any(weakness(name, about) for name, about in summary["blocks"].items()))
         differences = _differences(blocks) if summary["kind"] == COMPARISON else []
         if (self.folder / COMPARISON / "finding.json").is_file():
             blocks.insert(0, self._beside(summary["title"]))
@@ -103,8 +107,11 @@ class _Reader:
         folders = sorted(path.parent for path in (self.folder / "trials").glob("*/finding.json"))
         order = {name: place for place, name in enumerate(TRIALS)}
         folders.sort(key=lambda f: order.get(f.name, len(order)))
-        usual = [place for place in folders if place.name in TRIALS]  # not at another site than the model's last
-        table = self.folder / HEAT_MAPS / "instances.parquet"
+        sections = [self._section(f"model-{place.name}", place) for place in folders]
+        own = [section for section in sections if _is_of(section, run)]
+        # not at another site than the model's last
+        usual = [s for s, place in zip(sections, folders, strict=True) if s in own and place.name in TRIALS]
+        table = self.start / HEAT_MAPS / "instances.parquet"
         write_instances(run, table)
         about = about_run(run)
         name = f"{about['corpus']} {ModelSettings(**run.settings['model']).name}"
@@ -112,19 +119,22 @@ class _Reader:
             anchor="model",
             name=name,
             facts=facts_of(about),
-            verdicts=judge(_summaries(map(read_finding, usual)), self.thresholds) if folders else [],
-            sections=[self._section(f"model-{place.name}", place) for place in folders],
+            verdicts=judge(_summaries(usual), self.thresholds) if own else [],
+            sections=own,
             instances=read_instances(table),
             files=self._instance_files(table),
         )
         weak = weakness(name, about)
         notes = [*([weak] if weak else []), *run.notes]
-        if not folders:
+        if not own:
             notes.append(f"No trial was held yet: attentest trial all {self.folder}")
+        if len(own) < len(sections):
+            others = ", ".join(section.name for section in sections if section not in own)
+            notes.append(f"Left out, as they were held on another run that lay in this folder before: {others}.")
         return Report(
             title=f"Run {self.folder.name}",
             kind="run",
-            lead=lead_of([block]),
+            lead=lead_of([block], weak is not None),
             facts=[("attentest", __version__)],
             notes=notes,
             blocks=[block],
@@ -151,12 +161,15 @@ class _Reader:
             self._section(f"{anchor}-{row['kind']}-{row['name']}", place)
             for row, place in zip(own, folders, strict=True)
         ]
+        kinds = {"finding": TRIAL, "experiment": EXPERIMENT}
+        failed = [row for row in summary.get("failed", []) if row["block"] == name and row["kind"] in kinds]
+        broken = {(kinds[row["kind"]], row["name"]) for row in failed}
         table = self.folder / about["instances"] if about.get("instances") else None
         return Block(
             anchor=anchor,
             name=name,
             facts=facts_of(about),
-            verdicts=judge(_summaries(map(read_finding, folders)), self.thresholds),
+            verdicts=judge(_summaries(sections), self.thresholds, broken),
             sections=sections,
             instances=read_instances(table) if table else [],
             files=self._instance_files(table) if table else {},
@@ -202,8 +215,11 @@ class _Reader:
         )
 
     def _instance_files(self, table: Path) -> dict[str, str]:
-        write_csv(table)
-        return {"CSV": self._link(table.with_suffix(".csv")), "Parquet": self._link(table)}
+        """Beside the page, which may lie where there is more room to write than in the folder."""
+        beside = self.start / HEAT_MAPS / f"{table.stem}.csv"
+        make_folder(beside.parent)
+        write_csv(table, beside)
+        return {"CSV": self._link(beside), "Parquet": self._link(table)}
 
     def _link(self, path: Path) -> str:
         return Path(os.path.relpath(path, self.start)).as_posix()
@@ -216,10 +232,7 @@ class _Reader:
 def write_instances(run: Run, path: Path) -> None:
     """Heat maps of a run, made once."""
     if not path.is_file() or path.stat().st_mtime < (run.path / "result.json").stat().st_mtime:
-        try:
-            path.parent.mkdir(exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{path.parent} cannot be made: {error.strerror}.") from error
+        make_folder(path.parent)
         write_table(path, instances(subject_of(run)))
 
 
@@ -233,8 +246,15 @@ def _kind_and_name(finding: Mapping[str, Any]) -> tuple[str, str]:
     return next((kind for kind in kinds if kind in finding["signature"]), TRIAL), finding["trial"]
 
 
-def _summaries(findings: Any) -> dict[tuple[str, str], dict[str, Any]]:
-    return {_kind_and_name(f): {entry: stored_estimate(row) for entry, row in f["summary"].items()} for f in findings}
+def _summaries(sections: Sequence[Section]) -> dict[tuple[str, str], Mapping[str, Estimate]]:
+    return {(section.kind, section.name): section.summary for section in sections}
+
+
+def _is_of(section: Section, run: Run) -> bool:
+    """Whether a finding in a run's folder is of this run, and not of one that was there before it."""
+    said, made = section.signature, run.settings
+    same = all(said.get(part, made[part]) == made[part] for part in ("model", "training", "text"))
+    return same and said.get("corpus_hash") == made["corpus"]["fingerprint"]
 
 
 def _differences(blocks: Sequence[Block]) -> list[Difference]:
@@ -248,6 +268,7 @@ def _differences(blocks: Sequence[Block]) -> list[Difference]:
         for section in first.sections
         for entry, figure in section.summary.items()
         if (other := others.get(section.name, {}).get(entry)) is not None
+        and (figure.low < figure.high or other.low < other.high)  # settings and single values have no interval
     ]
 
 

@@ -53,8 +53,8 @@ def _instance(rows: Sequence[dict[str, Any]]) -> Instance:
     )
 
 
-def write_csv(path: Path) -> None:
-    """The table beside it as CSV, a line for each token of each variant."""
+def write_csv(path: Path, target: Path) -> None:
+    """The table as CSV, a line for each token of each variant."""
     names = ("id", "label", "variant", "predicted", "probability", "tvd", "jsd")
 
     def write(draft: Path) -> None:
@@ -66,4 +66,4 @@ def write_csv(path: Path) -> None:
                 places = zip(row["start"], row["end"], row["weight"], strict=True)
                 writer.writerows([*head, n, row["text"][a:b], weight] for n, (a, b, weight) in enumerate(places))
 
-    write_whole(path.with_suffix(".csv"), write)
+    write_whole(target, write)

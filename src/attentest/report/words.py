@@ -42,8 +42,7 @@ def notes_of(summary: Mapping[str, Any]) -> list[str]:
 
 def weakness(name: str, about: Mapping[str, Any]) -> str | None:
     """A model that has learned next to nothing has no attention worth explaining."""
-    counts = about.get("settings", {}).get("corpus", {}).get("rows", {}).get("test", {})
-    accuracy = about.get("metrics", {}).get("accuracy")
+    counts, accuracy = about.get("test_rows"), about.get("metrics", {}).get("accuracy")
     if not counts or accuracy is None:
         return None
     most = max(counts.values()) / sum(counts.values())
@@ -55,7 +54,8 @@ def weakness(name: str, about: Mapping[str, Any]) -> str | None:
     )
 
 
-def lead_of(blocks: Sequence[Block]) -> str:
+def lead_of(blocks: Sequence[Block], weak: bool = False) -> str:
+    """What the verdicts say of a single model, with a warning if it has learned next to nothing."""
     if len(blocks) != 1 or not blocks[0].verdicts:
         count = {1: "One model", 2: "Two models"}.get(len(blocks), f"{len(blocks)} models")
         return f"{count} put on trial: can the attention be trusted as an explanation, and in which sense?"
@@ -69,7 +69,8 @@ def lead_of(blocks: Sequence[Block]) -> str:
         "not tested": ("it was not tested whether it is ", "or"),
     }
     parts = [words[a][0] + _listed(names, words[a][1]) for a in words if (names := answers.get(a))]
-    return f"This model's attention: {'; '.join(parts)}."
+    warning = "The model has hardly learned its task, so that this says little. " if weak else ""
+    return f"{warning}This model's attention: {'; '.join(parts)}."
 
 
 def _listed(names: Sequence[str], word: str) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from attentest.errors import InputError
 from attentest.report.contents import Report
 from attentest.report.gather import VERDICT, Thresholds, gather, kept_thresholds
 from attentest.report.page import render
-from attentest.training.folder import write_json, write_whole
+from attentest.training.folder import make_folder, write_json, write_whole
 
 PAGE = "report.html"
 
@@ -22,13 +21,10 @@ def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds 
     place = page or folder / PAGE
     chosen = kept_thresholds(folder) if thresholds is None else dict(thresholds)
     report = gather(folder, place, chosen)
-    if page is None and any(block.verdicts for block in report.blocks):
+    if place.resolve().parent == folder.resolve() and any(block.verdicts for block in report.blocks):
         write_json(folder / VERDICT, {"thresholds": chosen, "models": verdicts_of(report)})
     text = render(report)
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{place.parent} cannot be made: {error.strerror}.") from error
+    make_folder(place.parent)
     write_whole(place, lambda draft: _write(draft, text))
     return report, place
 

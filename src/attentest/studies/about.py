@@ -12,6 +12,7 @@ def about_run(run: Run) -> dict[str, Any]:
         "corpus": run.settings["corpus"]["name"],
         "classes": run.classes,
         "metrics": run.metrics,
+        "test_rows": run.settings["corpus"].get("rows", {}).get("test", {}),
         "texts": run.predictions.num_rows,
         "notes": run.notes,
         "settings": {name: run.settings[name] for name in ("corpus", "model", "training", "text")},

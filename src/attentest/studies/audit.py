@@ -19,6 +19,7 @@ from attentest.training.run import Run
 from attentest.training.settings import check_setting, sort_settings
 from attentest.trials import TRIALS
 
+GIVEN = ("uniform", "random", "preset")  # projections whose weights are not learned
 FEWEST_SENSIBLE = 500  # rows, however long they are
 _MEASURES = ["gradient-input-fixed", "leave-one-out"]  # JW's, which the verdict looks at
 
@@ -147,6 +148,10 @@ def _of_corpus(
     model: Run | None,
 ) -> Expanded:
     settings = {"epochs": budget.epochs, **given}
+    if settings.get("objective", "labels") != "labels":
+        raise InputError(f"The objective '{settings['objective']}' is not for audits, which train a model on labels.")
+    if settings.get("projection", "").partition(":")[0] in GIVEN:
+        raise InputError(f"The projection '{settings['projection']}' learns no weights that could be put on trial.")
     sort_settings(corpus, settings)  # a sentence now rather than a failed step later
     left_out = _left_out(settings, budget.experiments)
     study = Study(

@@ -110,6 +110,8 @@ def cells_of_finding(finding: Mapping[str, Any], projection: str, classes: list[
     """What a trial's finding says in the words of the papers' tables."""
     summary = {name: stored_estimate(row) for name, row in finding["summary"].items()}
     name = finding["trial"]
+    if not summary:  # nothing could be said about these texts
+        return
     if name == "uniform":
         for variant in ("uniform", "random", "permuted"):
             yield cell(f"{variant}, inferred", "delta accuracy %", summary[f"difference, {variant}"], 100)

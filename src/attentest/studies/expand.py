@@ -17,6 +17,7 @@ from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
 from attentest.studies.schema import BUDGETS, LEAST, Study
+from attentest.text.settings import TextSettings
 from attentest.training.folder import FILES, hash_of
 from attentest.training.run import Run
 from attentest.trials import TRIALS, make_trial
@@ -25,6 +26,7 @@ from attentest.trials.instances import SHOWN
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
 TRAINING_COST, TRIAL_COST, START = 2.5e-5, 5e-5, 2.0
+CHARACTERS = 5.5  # of a token with what follows it, about
 DEAR = {"correlation": 12, "dispersion": 12, "information": 2}  # trials that cost a token several times as much
 
 
@@ -46,7 +48,7 @@ class Expanded:
     def summarise(self, there: Callable[[str], bool] = lambda key: True) -> Step:
         """The step that gathers all results, or those whose key is there."""
         kept = [place for place in self.about if there(self.results[place["role"]].key)]
-        missing = [self.results[place["role"]].name for place in self.about if place not in kept]
+        lost = [place for place in self.about if place not in kept]
         settings = {
             "study": self.study.name,
             "title": self.study.title,
@@ -56,7 +58,8 @@ class Expanded:
             "budget": self.budget,
             "rows": self.study.rows,
             "results": kept,
-            "missing": missing,
+            "missing": [self.results[place["role"]].name for place in lost],
+            "failed": [{key: place[key] for key in ("block", "kind", "name")} for place in lost],
             "tolerances": self.study.tolerances,
             "directions": [asdict(direction) for direction in self.study.directions],
             "first_models": self.first_models,
@@ -128,6 +131,7 @@ def add_run(found: Expanded, taken: Run, name: str | None = None) -> Step:
     corpus = taken.test_data().corpus
     model, seed = unusual(taken.settings["model"]), taken.settings["training"]["seed"]
     found.first_models[corpus.name] = model_settings(model).name
+    found.fingerprints[str(taken.path.resolve())] = taken.settings["corpus"]["fingerprint"]
     base = take(found.plan, taken)
     _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name).add(found.results, found.about)
     return base
@@ -294,10 +298,15 @@ def _can_be_made(given: Mapping[str, Any]) -> bool:
 
 
 def mean_tokens(corpus: Corpus) -> float:
-    """About how many tokens a text has."""
+    """About how many tokens of a row are read, from a sample of its texts."""
+    import numpy as np
     import pyarrow.compute as pc
 
-    return float(pc.mean(pc.utf8_length(corpus.table["text"].slice(0, 1000))).as_py() or 0) / 5.5
+    rows = np.linspace(0, len(corpus) - 1, min(len(corpus), 1000)).astype(int)
+    most = corpus.recipe.get("max_tokens", TextSettings().max_tokens) * CHARACTERS
+    texts = [corpus.table[name].take(rows) for name in ("text", "second") if name in corpus.table.column_names]
+    lengths = [pc.min_element_wise(pc.utf8_length(text), most) for text in texts]
+    return sum(float(pc.mean(length).as_py() or 0) for length in lengths) / CHARACTERS
 
 
 def _tokens(corpus: Corpus, texts: int | None) -> tuple[float, float]:

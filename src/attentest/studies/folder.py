@@ -17,24 +17,30 @@ from attentest.engine.run import Watcher
 from attentest.engine.store import MANIFEST, Store, lock
 from attentest.errors import InputError
 from attentest.studies.expand import Expanded
-from attentest.training.folder import read_json, write_json
+from attentest.training.folder import make_folder, read_json, write_json
+from attentest.trials.instances import HEAT_MAPS
 
+TABLES = ("ours", "beside_published", "directions")
+RESULTS = {  # what a summary may leave in a study's folder
+    *("findings", "figures", HEAT_MAPS, "comparison", "summary.json", "summary.md"),
+    *(f"{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")),
+}
 STATUS, PLAN = "status.json", "plan.json"
 _EVERY = 0.5  # seconds between two writings
 
 
 def write_plan(folder: Path, expanded: Expanded, store: Store) -> list[str]:
     """Put the plan down; sentences about corpora that are not what they were when the study was last planned."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+    make_folder(folder)
     study, plan, fingerprints = expanded.study.name, expanded.plan, expanded.fingerprints
     notes = []
     if (folder / PLAN).exists():
         earlier = read_json(folder / PLAN)
         if earlier.get("study") != study:
             raise InputError(f"{folder} holds the study {earlier.get('study')}; choose another folder with --out.")
+        if expanded.kind != "study" and earlier.get("corpora", {}).keys() != fingerprints.keys():
+            sources = ", ".join(earlier.get("corpora", {}))
+            raise InputError(f"{folder} holds the {study}, made of {sources}; choose another folder with --out.")
         for name, fingerprint in earlier.get("corpora", {}).items():
             if fingerprints.get(name, fingerprint) != fingerprint:
                 notes.append(f"{name} has changed since the last run; what stands on it is done again.")
@@ -97,6 +103,11 @@ def export(store: Store, summary: Step, folder: Path) -> None:
     """Copy the tables and figures of a study out of the store; two runs of it take turns."""
     source = store.fetch(summary.key)
     with alone_in(folder):
+        for name in RESULTS - {entry.name for entry in source.iterdir()}:  # of another time
+            if (folder / name).is_dir():
+                shutil.rmtree(folder / name)
+            else:
+                (folder / name).unlink(missing_ok=True)
         for entry in source.iterdir():
             target, draft = folder / entry.name, folder / f".{entry.name}.{os.getpid()}"
             if entry.is_dir():

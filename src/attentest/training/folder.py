@@ -72,6 +72,13 @@ def _is_draft(file: Path) -> bool:
     return any(file.name.startswith(f".{name}.") for name in FILES)
 
 
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+
+
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")

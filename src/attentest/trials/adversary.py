@@ -47,6 +47,7 @@ class InstanceAdversary(SimpleTrial):
     name: ClassVar[str] = "adversary"
     question: ClassVar[str] = "Do other attention weights, far from the model's, give the same prediction?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.2; Wiegreffe & Pinter 2019 Fig. 3, 5"
+    moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
         "A largest JSD near 0.693 means that quite other weights give this text the same output, so its weights are "
         "not the only account of it; one near 0 means that the output pins the weights down. The weights found belong "
@@ -118,12 +119,14 @@ class InstanceAdversary(SimpleTrial):
     def conclude(self, table: pa.Table) -> Conclusion:
         distance = column(table, "max_jsd")
         overall = bootstrap(distance)
-        summary = {"mean max JSD": overall, "mean TVD": bootstrap(column(table, "tvd"))} | by_group(
-            table, "max_jsd", "predicted"
-        )
+        summary = {"mean max JSD": overall, "mean TVD": bootstrap(column(table, "tvd"))}
+        summary |= {f"JSD, {name}": apart for name, apart in by_group(table, "max_jsd", "predicted").items()}
         summary |= {f"TVD, {name}": change for name, change in by_group(table, "tvd", "predicted").items()}
-        summary["share with JSD > 0.4"] = bootstrap(np.where(np.isnan(distance), 0.0, distance > 0.4))
+        summary["share with JSD > 0.4"] = bootstrap(np.where(np.isnan(distance), np.nan, distance > 0.4))
         notes = []
+        none = int(np.isnan(distance).sum())
+        if none:
+            notes.append(f"For {none:,} texts no weights within the constraint were found; they are left out.")
         fewer = int((column(table, "candidates") < self.k).sum())
         if fewer:
             notes.append(f"{fewer:,} texts have fewer than {self.k} adversaries within the constraint; all were used.")

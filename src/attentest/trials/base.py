@@ -50,6 +50,7 @@ class Trial(ABC):
     source: ClassVar[str]  # paper and section
     how_to_read: ClassVar[str]  # what a high and a low figure mean, and what they do not
     needs: ClassVar[str] = "attention weights"
+    moves_weight: ClassVar[bool] = False  # it says nothing about texts with a single item
 
     def fits(self, subject: Subject) -> bool:
         """Whether there is what it needs: `all` leaves out those that do not fit."""
@@ -89,6 +90,18 @@ def common_columns(reading: Reading, classes: Sequence[str], items: str = "token
 def with_classes(table: pa.Table, classes: Sequence[str]) -> pa.Table:
     """The table with the order of the classes, which a figure of two of them needs."""
     return table.replace_schema_metadata({CLASSES: json.dumps(list(classes))})
+
+
+NOTHING_TO_MOVE = "No text has more than one item, so there is no weight to move."
+
+
+def with_several_items(table: pa.Table) -> tuple[pa.Table, list[str]]:
+    """The texts in which weight can be moved from one item to another, and a sentence about the others."""
+    (items,) = [name for name in ("tokens", "sentences") if name in table.column_names]
+    several = column(table, items) > 1
+    alone = int((~several).sum())
+    notes = [f"{alone:,} texts have a single item, which no weight can be taken from; they are left out."]
+    return table.filter(pa.array(several)), notes if alone else []
 
 
 def column(table: pa.Table, name: str) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,16 @@ import pyarrow as pa
 import torch
 
 from attentest import __version__
-from attentest.trials.base import Columns, Examiner, Trial, common_columns, with_classes
+from attentest.trials.base import (
+    NOTHING_TO_MOVE,
+    Columns,
+    Conclusion,
+    Examiner,
+    Trial,
+    common_columns,
+    with_classes,
+    with_several_items,
+)
 from attentest.trials.finding import Finding
 from attentest.trials.reading import readings
 from attentest.trials.subject import Subject
@@ -40,6 +49,13 @@ def hold(trials: Sequence[Trial], subject: Subject, watch: Watch = lambda done, 
     ]
 
 
+def _of_several(examiner: Examiner, table: pa.Table) -> Conclusion:
+    """The conclusion from texts in which weight can be moved, with a note about the others."""
+    several, notes = with_several_items(table)
+    conclusion = examiner.conclude(several) if len(several) else Conclusion(NOTHING_TO_MOVE, {})
+    return replace(conclusion, notes=(*conclusion.notes, *notes))
+
+
 def _collect(columns: dict[str, list[Any]], found: Columns) -> None:
     for name, values in found.items():
         columns.setdefault(name, []).extend(values.tolist() if isinstance(values, np.ndarray) else values)
@@ -51,7 +67,7 @@ def _conclude(
     place = np.argsort(rows, kind="stable")  # back from shortest-first to the order of the corpus
     head = {"id": subject.ids(rows), "label": subject.labels(rows).tolist()}
     table = with_classes(pa.table({**head, **columns}).take(place), subject.classes)
-    conclusion = examiner.conclude(table)
+    conclusion = _of_several(examiner, table) if trial.moves_weight else examiner.conclude(table)
     finding = Finding(
         trial=trial.name,
         question=trial.question,

@@ -35,6 +35,7 @@ class Permutation(SimpleTrial):
     name: ClassVar[str] = "permutation"
     question: ClassVar[str] = "Does shuffling the attention weights change the prediction?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.1; Vashishth et al. 2019 §4.1, Fig. 2"
+    moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
         "A high median TVD means that the output depends on which token has which weight; one near 0, above all in "
         "texts whose largest weight is high, means that the model hardly uses the order of its weights. A low figure "

@@ -23,6 +23,7 @@ class Removal(SimpleTrial):
     name: ClassVar[str] = "removal"
     question: ClassVar[str] = "Does removing the most attended item matter more than removing a random one?"
     source: ClassVar[str] = "Serrano & Smith 2019 §4.1; Vashishth et al. 2019 §4.2, Fig. 3"
+    moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
         "A ΔJS above 0 means that the heaviest item moves the output more than a random one does, and it should grow "
         "with the difference of their weights; points below 0, above all with a large difference of weights, speak "
@@ -74,6 +75,7 @@ class Flips(SimpleTrial):
     name: ClassVar[str] = "flips"
     question: ClassVar[str] = "Does the decision flip when the most attended item is removed, or a random one?"
     source: ClassVar[str] = "Serrano & Smith 2019 §4.2, Table 2"
+    moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
         "Many flips only when the heaviest item goes mean that decisions hang on it; as many when a random one goes "
         "mean that the weights single out nothing. Few flips of either kind show that no single item decides, not that "

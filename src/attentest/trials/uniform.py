@@ -62,10 +62,9 @@ class Uniform(SimpleTrial):
             summary[f"difference, {name}"] = bootstrap(changed - right)
             summary[f"mean TVD, {name}"] = bootstrap(column(table, f"tvd_{name}"))
         losses = ", ".join(f"{100 * summary[f'difference, {name}'].value:+.1f} {name}" for name in VARIANTS)
-        needed = "is needed" if summary["difference, uniform"].high < 0 else "is not shown to be needed"
+        cost = "cost accuracy" if summary["difference, uniform"].high < 0 else "are not shown to cost accuracy"
         answer = (
-            f"At inference the trained attention {needed}: of an accuracy of {summary['accuracy']}, points change by "
-            f"{losses}."
+            f"At inference uniform weights {cost}: of an accuracy of {summary['accuracy']}, points change by {losses}."
         )
         accuracy = bars(
             [

@@ -12,7 +12,7 @@ from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
 from attentest.studies.cells import Cell, accuracy_gain, cell, cells_of_run, scores
-from attentest.studies.experiments.adversary import adversary_settings
+from attentest.studies.experiments.adversary import FAR, adversary_settings
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
@@ -40,7 +40,7 @@ class Frozen(Experiment):
 
     strength: float = 0.01
     frozen_strengths: tuple[float, ...] = (0.01, 0.1, 1.0)
-    far: float = 0.4
+    far: float = FAR
     epochs: int = 40
     patience: int = 10
 

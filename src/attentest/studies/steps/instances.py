@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from attentest.studies.experiments.adversary import FAR
 from attentest.studies.experiments.base import Difference, difference
 from attentest.training.folder import write_table
 from attentest.training.listener import Listener
@@ -16,7 +17,6 @@ from attentest.trials.instances import ORIGINAL, SCHEMA, TRAINED, instances
 from attentest.trials.subject import subject_of
 
 FILE = "instances.parquet"
-FAR = 0.4  # WP Table 4
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:

@@ -20,8 +20,8 @@ from attentest.training.folder import read_json, write_json, write_table
 from attentest.training.listener import Listener
 from attentest.training.run import Run
 from attentest.trials.charts.files import listed, save_charts
+from attentest.trials.instances import HEAT_MAPS
 
-HEAT_MAPS = "heat maps"
 FIGURES = "figures"
 _LONGEST = 160  # bytes of a file's name, which may have 255 with what comes after
 _IN_A_NAME = str.maketrans({"/": "_", ":": "_", "\\": "_"})
@@ -72,7 +72,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     figures = across_models(placed)
     save_charts(out / FIGURES, figures)
     summary["figures"] = listed(figures, f"{FIGURES}/")
-    summary |= {"rows": settings["rows"], "missing": settings["missing"]}
+    summary |= {"rows": settings["rows"], "missing": settings["missing"], "failed": settings["failed"]}
     if settings["paper"]:
         compared = compare(settings["paper"], comparable, settings["tolerances"])
         _write_rows(out / "beside_published.csv", [c.as_row() for c in compared])

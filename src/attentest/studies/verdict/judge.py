@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,14 @@ from attentest.studies.verdict.definitions import (
     DEFINITIONS,
     MORE_THAN,
     PEOPLE,
+    TEXTS,
     Criterion,
     Definition,
 )
 
 YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
+FEWEST = 20  # texts that a figure must stand on
+Broken = Collection[tuple[str, str]]  # trial or experiment, and its name
 Summaries = Mapping[tuple[str, str], Mapping[str, Estimate]]  # (trial or experiment, name) -> its summary
 
 
@@ -66,10 +69,15 @@ class Verdict:
         }
 
 
-def judge(summaries: Summaries, thresholds: Mapping[str, float] | None = None) -> list[Verdict]:
-    """A verdict under each definition, with thresholds other than the usual ones where given."""
+def judge(
+    summaries: Summaries, thresholds: Mapping[str, float] | None = None, broken: Broken = frozenset()
+) -> list[Verdict]:
+    """A verdict under each definition, with thresholds other than the usual ones where given.
+
+    `broken` are trials and experiments that were to be held, and failed.
+    """
     chosen = check_thresholds(thresholds or {})
-    return [_verdict(definition, summaries, chosen) for definition in DEFINITIONS.values()]
+    return [_verdict(definition, summaries, chosen, broken) for definition in DEFINITIONS.values()]
 
 
 def check_thresholds(given: Mapping[str, Any]) -> dict[str, float]:
@@ -82,29 +90,40 @@ def check_thresholds(given: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(given.get(name, criterion.threshold)) for name, criterion in CRITERIA.items()}
 
 
-def _verdict(definition: Definition, summaries: Summaries, thresholds: Mapping[str, float]) -> Verdict:
-    rulings = [_rule(criterion, thresholds[criterion.name], summaries) for criterion in definition.criteria]
+def _verdict(definition: Definition, summaries: Summaries, thresholds: Mapping[str, float], broken: Broken) -> Verdict:
+    rulings = [_rule(criterion, thresholds[criterion.name], summaries, broken) for criterion in definition.criteria]
     answers = [ruling.answer for ruling in rulings if ruling.answer != UNTESTED]
     answer = next((word for word in (NO, UNCLEAR, YES) if word in answers), UNTESTED)
     return Verdict(definition, answer, rulings, _confidence(answer, rulings))
 
 
-def _rule(criterion: Criterion, threshold: float, summaries: Summaries) -> Ruling:
+def _rule(criterion: Criterion, threshold: float, summaries: Summaries, broken: Broken) -> Ruling:
     def figures(kind: str, name: str, entry: str) -> Estimate | None:
         return summaries.get((kind, name), {}).get(entry)
 
     figure = criterion.figure(figures)
-    if figure is None or math.isnan(figure.value):
-        return Ruling(criterion, threshold, None, UNTESTED, _why_untested(criterion, summaries))
+    if figure is None:
+        return Ruling(criterion, threshold, None, UNTESTED, _why_untested(criterion, summaries, broken))
+    if math.isnan(figure.value):
+        return Ruling(criterion, threshold, None, UNTESTED, "the figure is not defined for these texts")
     if math.isnan(figure.low) or math.isnan(figure.high):
         return Ruling(criterion, threshold, figure, UNCLEAR, "the figure has no interval")
-    answer = _answer(criterion.side, threshold, figure)
+    if criterion.over == TEXTS and figure.n < FEWEST:
+        return Ruling(criterion, threshold, figure, UNCLEAR, f"{figure.n:,} texts are too few")
+    answer = _answer(criterion.side, threshold, _with_width(figure))
     place = {
         YES: "the whole interval is on the side that was asked for",
         NO: "the whole interval is on the other side",
         UNCLEAR: "the interval holds the threshold",
     }
     return Ruling(criterion, threshold, figure, answer, place[answer])
+
+
+def _with_width(figure: Estimate) -> Estimate:
+    """Where all values are the same, resampling them gives no width; with n of them, 3/n is what it may miss."""
+    if figure.low < figure.high or not figure.n:
+        return figure
+    return Estimate(figure.value, figure.low - 3 / figure.n, figure.high + 3 / figure.n, figure.n)
 
 
 def _answer(side: str, threshold: float, figure: Estimate) -> str:
@@ -117,10 +136,10 @@ def _answer(side: str, threshold: float, figure: Estimate) -> str:
     return YES if holds else NO if fails else UNCLEAR
 
 
-def _why_untested(criterion: Criterion, summaries: Summaries) -> str:
+def _why_untested(criterion: Criterion, summaries: Summaries, broken: Broken) -> str:
     for kind, name in filter(None, (criterion.against, (criterion.kind, criterion.trial))):
         if kind != PEOPLE and (kind, name) not in summaries:
-            return f"the {kind} {name} was not held"
+            return f"the {kind} {name} {'failed' if (kind, name) in broken else 'was not held'}"
     return criterion.absent or "the figure is not defined for these texts"
 
 
