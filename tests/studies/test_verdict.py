@@ -58,19 +58,21 @@ SIDES = {
         (AT_LEAST, 0.05, 0.1, UNCLEAR),
         (AT_LEAST, 0.05, 0.15, UNCLEAR),
         (AT_LEAST, 0.05, 0.09, NO),
-        (AT_LEAST, 0.1, 0.1, YES),
+        (AT_LEAST, 0.1, 0.1, UNCLEAR),  # no width: 3/50 may be missed on either side
+        (AT_LEAST, 0.17, 0.17, YES),
         (MORE_THAN, 0.01, 0.02, YES),
         (MORE_THAN, 0.0, 0.02, UNCLEAR),  # touching: 0 is not more than 0
         (MORE_THAN, -0.01, 0.02, UNCLEAR),
         (MORE_THAN, -0.01, 0.0, NO),
         (MORE_THAN, -0.02, -0.01, NO),
-        (MORE_THAN, 0.0, 0.0, NO),
+        (MORE_THAN, 0.0, 0.0, UNCLEAR),
         (AT_MOST, 0.1, 0.15, YES),
         (AT_MOST, 0.1, 0.2, YES),
         (AT_MOST, 0.2, 0.3, UNCLEAR),
         (AT_MOST, 0.1, 0.3, UNCLEAR),
         (AT_MOST, 0.21, 0.3, NO),
-        (AT_MOST, 0.2, 0.2, YES),
+        (AT_MOST, 0.2, 0.2, UNCLEAR),
+        (AT_MOST, 0.3, 0.3, NO),
     ],
 )
 def test_an_interval_against_each_side_of_a_threshold(side: str, low: float, high: float, answer: str) -> None:
@@ -260,6 +262,7 @@ def test_every_criterion_finds_its_figure_in_real_findings(audited: Audit, monke
     summaries = {(section.kind, section.name): section.summary for section in sections}
     assert set(summaries) == {(TRIAL, name) for name in TRIALS} | {(EXPERIMENT, name) for name in EXPERIMENTS}
     monkeypatch.setattr(definitions, "FAR", -1.0)
+    monkeypatch.setattr(definitions, "NEAR", -1.0)
     rulings = {r.criterion.name: r for v in judge(summaries) for r in v.rulings}
     assert set(rulings) == set(CRITERIA)
     without = [name for name, r in rulings.items() if r.figure is None or r.answer == UNTESTED]
@@ -268,6 +271,30 @@ def test_every_criterion_finds_its_figure_in_real_findings(audited: Audit, monke
         if found.figure is not None:
             assert found.figure.low <= found.figure.value <= found.figure.high, name
             assert found.answer in (YES, NO, UNCLEAR)
+
+
+def test_few_texts_decide_nothing() -> None:
+    few = ruling("faithful.permutation", {(TRIAL, "permutation"): {"mean of median TVD": Estimate(0.5, 0.4, 0.6, 19)}})
+    assert (few.answer, few.why) == (UNCLEAR, "19 texts are too few")
+    information = {(TRIAL, "information"): {"weighted τ": Estimate(0.9, 0.85, 0.95, 5)}}
+    assert ruling("informative.information", information).answer == YES  # over clusterings, not over texts
+
+
+def test_weights_that_cannot_move_are_not_set_against_the_seeds() -> None:
+    found = {
+        (EXPERIMENT, "seeds"): {"mean JSD": of(0.0, 0.01)},
+        (TRIAL, "adversary"): {"mean max JSD": of(0.0, 0.02)},
+    }
+    still = ruling("stable.adversary", found)
+    assert (still.answer, still.why) == (UNTESTED, CRITERIA["stable.adversary"].absent)
+
+
+def test_a_figure_that_is_not_defined_and_one_whose_experiment_failed_say_so() -> None:
+    nothing = {(TRIAL, "correlation"): {"τ attention – leave-one-out": Estimate(math.nan, math.nan, math.nan, 0)}}
+    assert ruling("faithful.leave-one-out", nothing).why == "the figure is not defined for these texts"
+    rulings = {r.criterion.name: r for v in judge({}, broken={(EXPERIMENT, "guides")}) for r in v.rulings}
+    assert rulings["informative.guide"].why == "the experiment guides failed"
+    assert rulings["informative.fix"].why == "the experiment fix was not held"
 
 
 @pytest.mark.parametrize(("apart", "answer"), [(0.41, YES), (0.4, UNTESTED), (0.1, UNTESTED)])

@@ -268,7 +268,6 @@ def _differences(blocks: Sequence[Block]) -> list[Difference]:
         for section in first.sections
         for entry, figure in section.summary.items()
         if (other := others.get(section.name, {}).get(entry)) is not None
-        and (figure.low < figure.high or other.low < other.high)  # settings and single values have no interval
     ]
 
 
