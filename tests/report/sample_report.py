@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.measures.intervals import Estimate
-from attentest.report.contents import Block, Figure, Instance, Report, Section, Variant
+from attentest.report.contents import Block, Figure, Instance, Report, Role, Section, Variant
 from attentest.studies.verdict import judge
 from attentest.trials import charts
 from attentest.trials.base import BIN_NAMES
@@ -190,38 +190,63 @@ def specs() -> dict[str, Any]:
 def instance(i: int, tokens: int) -> Instance:
     draw = random.Random(i)
     words = [REVIEW[(i + k) % len(REVIEW)] for k in range(tokens)]
-    names = ("original", "permuted", "adversarial", "trained adversary")
+    roles: tuple[Role, ...] = ("original", "permuted", "adversarial", "trained adversary")
     variants = [
-        Variant(
-            name,
+        variant(
+            role,
             weights(draw, tokens),
             predicted="positive",
             probability=0.9 - k / 100,
             tvd=0.0 if k == 0 else draw.random() / 3,
             jsd=0.0 if k == 0 else draw.random() * 0.69,
         )
-        for k, name in enumerate(names)
+        for k, role in enumerate(roles)
     ]
     marks = [k % 9 == 2 for k in range(tokens)]
     label = "negative" if i % 5 == 0 else "positive"
-    return Instance(f"test-{i}", label, words, [""] + [" "] * (tokens - 1), 3 * i, 1234 * (i % 2), marks, variants)
+    cuts = {0: 3 * i, tokens // 2: i % 3, tokens: 1234 * (i % 2)}
+    return Instance(f"test-{i}", label, words, [""] + [" "] * (tokens - 1), cuts, marks, variants)
+
+
+def compared_instance(i: int, names: tuple[str, str]) -> Instance:
+    draw = random.Random(i)
+    size = len(REVIEW)
+    jsd = (0.0, draw.random() * 0.69)
+    shown = [
+        variant("model", weights(draw, size), "positive", 0.9, jsd[k], jsd[k], name=name)
+        for k, name in enumerate(names)
+    ]
+    return Instance(f"test-{i}", "positive", REVIEW, [""] + [" "] * (size - 1), {}, None, shown)
+
+
+def variant(
+    role: Role,
+    weights: list[float],
+    predicted: str,
+    probability: float,
+    tvd: float,
+    jsd: float,
+    name: str | None = None,
+) -> Variant:
+    return Variant(name or role, role, weights, max(weights), predicted, probability, tvd, jsd)
 
 
 def hostile_instance() -> Instance:
     draw = random.Random(1)
     size = len(HOSTILE)
-    shown = [Variant(name, weights(draw, size), LONG_NAME, 0.5, math.nan, 0.3) for name in ("original", "adversarial")]
+    roles: tuple[Role, ...] = ("original", "adversarial")
+    shown = [variant(role, weights(draw, size), LONG_NAME, 0.5, math.nan, 0.3) for role in roles]
     gaps = ["<b>"] + [" "] * (size - 1)
-    return Instance(ALERT, LONG_NAME, HOSTILE, gaps, 0, 0, None, shown, second=ALERT + "\u202e")
+    return Instance(ALERT, LONG_NAME, HOSTILE, gaps, {}, None, shown, second=ALERT + "\u202e")
 
 
 def right_to_left_instance() -> Instance:
     size = len(RIGHT_TO_LEFT)
     shown = [
-        Variant("original", [0.0] * size, "חיובי", 0.7, 0.0, 0.0),
-        Variant("permuted", [1 / size] * size, "חיובי", 0.7, 0.1, 0.2),
+        variant("original", [0.0] * size, "חיובי", 0.7, 0.0, 0.0),
+        variant("permuted", [1 / size] * size, "חיובי", 0.7, 0.1, 0.2),
     ]
-    return Instance("rtl", None, RIGHT_TO_LEFT, [""] + [" "] * (size - 1), 0, 0, None, shown)
+    return Instance("rtl", None, RIGHT_TO_LEFT, [""] + [" "] * (size - 1), {}, None, shown)
 
 
 def weights(draw: random.Random, size: int) -> list[float]:

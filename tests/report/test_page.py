@@ -6,18 +6,22 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 import sample_report
 from page_tree import Tree
 
 from attentest.measures.intervals import Estimate
 from attentest.report.contents import Block, Figure, Instance, Report, Section, Variant
+from attentest.report.instances import LONGEST, read_instances
 from attentest.report.page import render
 from attentest.report.parts import bundle as bundles
 from attentest.report.parts.chart import packed
 from attentest.report.parts.islands import code, island
 from attentest.report.parts.picture import inline
 from attentest.report.parts.wording import Anchors, estimate, flat, interval, number, path, shown
+from attentest.training.folder import write_table
+from attentest.trials.instances import SCHEMA
 
 
 @pytest.fixture(scope="module")
@@ -141,12 +145,80 @@ def test_heat_maps_start_with_the_furthest_adversary() -> None:
 
 
 def test_heat_maps_colour_by_the_largest_weight_and_mark_the_reason() -> None:
-    variant = Variant("original", [0.4, 0.2, 0.002, math.nan], "a", 1.0, 0.0, 0.0)
-    text = Instance("1", "a", ["w", "x", "y", "z"], ["", " ", " ", " "], 2, 0, [False, True, False, True], [variant])
-    page = render(Report("t", "run", "", [], [], [Block("b", "b", [], [], [], [text])]))
+    variant = Variant("original", "original", [0.4, 0.2, 0.002, math.nan], 0.4, "a", 1.0, 0.0, 0.0)
+    text = Instance("1", "a", ["w", "x", "y", "z"], ["", " ", " ", " "], {}, [False, True, False, True], [variant])
+    page = page_of(text)
     assert '<i class=h20>w</i> <i class="h10 r">x</i> <i>y</i> <i class=r>z</i>' in page
     assert '"weights":{"1":[[4000,2000,20,null]]}' in page
-    assert "… 2 tokens …" in page
+
+
+def page_of(*texts: Instance) -> str:
+    return render(Report("t", "run", "", [], [], [Block("b", "b", [], [], [], texts)]))
+
+
+LENGTH = 500
+
+
+def stored(path: Path, peaks: dict[str, int]) -> Path:
+    """A table of one text of 500 tokens: the name of a variant -> where its weight lies."""
+    names = [f"w{i}" for i in range(LENGTH)]
+    starts = [sum(len(name) + 1 for name in names[:i]) for i in range(LENGTH)]
+    spans = {"start": starts, "end": [a + len(name) for a, name in zip(starts, names, strict=True)]}
+    about = {"id": "1", "text": " ".join(names), "label": "a", "predicted": "a", "probability": 1.0, "tvd": 0.0}
+    rows = [
+        {**about, **spans, "variant": name, "jsd": 0.6 * n, "rationale": [int(i == 50) for i in range(LENGTH)],
+         "weight": [0.5 if i == peak else 0.25 if i == peak + 1 else 0.25 / (LENGTH - 2) for i in range(LENGTH)]}
+        for n, (name, peak) in enumerate(peaks.items())
+    ]  # fmt: skip
+    write_table(path, pa.Table.from_pylist(rows, SCHEMA))
+    return path
+
+
+def test_long_texts_show_where_the_weight_of_every_variant_lies(tmp_path: Path) -> None:
+    peaks = {"original": 60, "permuted": 250, "adversarial": 450}
+    (text,) = read_instances(stored(tmp_path / "instances.parquet", peaks))
+    assert len(text.tokens) == len(text.gaps) <= LONGEST
+    assert len(text.tokens) + sum(text.cuts.values()) == LENGTH
+    assert len(text.cuts) == 4
+    assert text.marks is not None
+    assert [token for token, mark in zip(text.tokens, text.marks, strict=True) if mark] == ["w50"]
+    for variant in text.variants:
+        assert variant.role == variant.name
+        assert text.tokens[variant.weights.index(variant.largest)] == f"w{peaks[variant.name]}"
+    maps = re.findall('<p class="map".*?</p>', page_of(text))
+    for peak, shown_map in zip(peaks.values(), maps, strict=True):
+        assert re.findall(r"… (\d+) tokens …", shown_map) == [str(count) for count in text.cuts.values()]
+        assert f"<i class=h20>w{peak}</i> <i class=h10>w{peak + 1}</i>" in shown_map
+
+
+def test_long_texts_are_shown_by_one_stretch_where_the_variants_agree(tmp_path: Path) -> None:
+    (text,) = read_instances(stored(tmp_path / "instances.parquet", dict.fromkeys(("a", "b"), 499)))
+    assert (len(text.tokens), text.cuts) == (LONGEST, {0: LENGTH - LONGEST})
+
+
+def test_colours_are_shares_of_the_largest_weight_that_is_not_shown() -> None:
+    variant = Variant("original", "original", [0.1, 0.2], 0.4, "a", 1.0, 0.0, 0.0)
+    page = page_of(Instance("1", None, ["w", "x"], ["", " "], {0: 1, 1: 1200}, None, [variant]))
+    cuts = [f"<span class=cut>… {said} …</span>" for said in ("1 token", "1,200 tokens")]
+    assert f"{cuts[0]}<i class=h5>w</i> {cuts[1]} <i class=h10>x</i></p>" in page
+
+
+@pytest.mark.parametrize("names", [("small", "adversary x"), ("original", "adversarial"), ("permuted", "original")])
+def test_two_models_may_bear_any_names(names: tuple[str, str], tmp_path: Path) -> None:
+    (text,) = read_instances(stored(tmp_path / "instances.parquet", dict.fromkeys(names, 3)))
+    assert [variant.role for variant in text.variants] == ["model", "model"]
+    page = page_of(text)
+    assert 'data-adversary="" data-permutation="" data-apart="0.6"' in page
+    assert ("furthest apart first" in page, "adversary first" in page, "by permutation" in page) == (True, False, False)
+    assert (page.count("· JSD 0.600"), page.count("· JSD")) == (1, 1)  # the first model has none to itself
+
+
+def test_heat_maps_of_two_models_start_with_those_furthest_apart() -> None:
+    page = page_of(*(sample_report.compared_instance(i, ("small", "adversary x")) for i in range(5)))
+    apart = [float(found) for found in re.findall(r'data-apart="([\d.]+)"', page)]
+    assert len(apart) == 5
+    assert apart == sorted(apart, reverse=True)
+    assert re.findall(r'data-number="(\d)"', page) != list("12345")
 
 
 def test_numbers() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import sample_report
 
+from attentest.report.contents import Block, Report
 from attentest.report.page import render
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -316,6 +317,31 @@ def test_it_prints_with_everything_open(reader: Reader) -> None:
     assert reader.page.locator("main details:not([open])").count() == 0
     assert reader.page.locator(".tools button:visible").count() == 0
     assert reader.page.locator("figure.chart:visible").count() == reader.page.locator("figure.chart").count()
+    assert reader.page.locator(".text:visible").count() == 16  # those of which the screen shows 10, too
+
+
+def test_heat_maps_of_two_models_are_sorted_by_how_far_they_are_apart(reader: Reader, tmp_path: Path) -> None:
+    texts = [sample_report.compared_instance(i, ("small", "adversary x")) for i in range(14)]
+    block = Block("both", "small beside adversary x", [], [], [], texts)
+    file = tmp_path / "comparison.html"
+    file.write_text(render(Report("t", "comparison", "", [], [], [block])), encoding="utf-8")
+    reader.page.goto(file.as_uri())
+    choice = reader.page.locator(".order")
+    assert choice.locator("option").evaluate_all("(all) => all.map((one) => one.value)") == [
+        *("apart", "together", "corpus", "wrong")
+    ]
+
+    def order(attribute: str) -> list[float]:
+        found = reader.page.locator(".text").evaluate_all(
+            "(all, name) => all.map((one) => one.dataset[name])", attribute
+        )
+        return [float(value) for value in found]
+
+    assert order("apart") == sorted(order("apart"), reverse=True)
+    choice.select_option(label="nearest first")
+    assert order("apart") == sorted(order("apart"))
+    choice.select_option(label="as in the corpus")
+    assert order("number") == list(range(1, 15))
 
 
 def download(reader: Reader, button: playwright.Locator, folder: Path) -> list[list[str]]:

@@ -94,11 +94,11 @@ def test_the_other_way_round_the_gains_change_their_sign(run: attentest.Run, sib
         assert there[same].value == pytest.approx(back[same].value)
 
 
-def test_heat_maps_of_both_those_furthest_apart_first(run: attentest.Run, sibling: attentest.Run) -> None:
+def test_heat_maps_of_both_in_the_order_of_the_corpus(run: attentest.Run, sibling: attentest.Run) -> None:
     rows = instances_of_both(NAMES, run, sibling).to_pylist()
     assert [row["variant"] for row in rows] == NAMES * SHOWN
     by_id = {row["id"]: n for n, row in enumerate(run.predictions.to_pylist())}
-    distances = []
+    places = []
     for mine, other in zip(rows[::2], rows[1::2], strict=True):
         assert mine["id"] == other["id"]
         n = by_id[mine["id"]]
@@ -109,9 +109,9 @@ def test_heat_maps_of_both_those_furthest_apart_first(run: attentest.Run, siblin
             assert row["probability"] == pytest.approx(max(said["probability"]))
             assert (row["start"], row["rationale"]) == (tokens["start"], tokens["rationale"])
         assert (mine["jsd"], mine["tvd"]) == (0, 0)
-        distances.append(other["jsd"])
+        places.append(n)
         assert other["jsd"] == pytest.approx(divergence(np.array(run.shares[n]), np.array(sibling.shares[n])), abs=1e-6)
-    assert distances == sorted(distances, reverse=True)
+    assert places == sorted(places)
 
 
 def test_a_whole_comparison(page: Report) -> None:
@@ -121,6 +121,7 @@ def test_a_whole_comparison(page: Report) -> None:
     assert [section.name for section in both.sections] == ["comparison"]
     assert both.sections[0].how_to_read
     assert len(both.instances) == SHOWN
+    assert {variant.role for instance in both.instances for variant in instance.variants} == {"model"}
     for block in models:
         assert [section.name for section in block.sections] == list(TRIALS)
         assert len(block.verdicts) == 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from attentest.measures.intervals import Estimate
 from attentest.studies.verdict import Verdict
@@ -39,28 +39,32 @@ class Section:
     files: Mapping[str, str] = field(default_factory=dict)  # CSV, Parquet -> path of the whole table
 
 
+Role = Literal["original", "permuted", "adversarial", "trained adversary", "model"]
+
+
 @dataclass(frozen=True)
 class Variant:
     """Weights over the shown tokens of a text, and what the model says under them."""
 
-    name: str  # original, permuted, adversarial, trained adversary
+    name: str
+    role: Role  # a model is one of two that are compared
     weights: Sequence[float]
+    largest: float  # of all tokens, shown or not
     predicted: str
     probability: float
-    tvd: float  # of the prediction, to the original
-    jsd: float  # of the weights, to the original
+    tvd: float  # of the prediction, to the first variant's
+    jsd: float  # of the weights, to the first variant's
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A text with its heat maps; long texts are shown by the stretch that has the most weight."""
+    """A text with its heat maps; long texts are shown by the stretches that have the most weight."""
 
     id: str
     label: str | None
     tokens: Sequence[str]
     gaps: Sequence[str]  # what stands before each token
-    before: int  # tokens that are not shown, before and after
-    after: int
+    cuts: Mapping[int, int]  # place of a shown token, or the end -> tokens before it that are not shown
     marks: Sequence[bool] | None  # the known reason
     variants: Sequence[Variant]
     second: str | None = None

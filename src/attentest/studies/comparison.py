@@ -130,10 +130,9 @@ def finding(names: list[str], a: Run, b: Run) -> Finding:
 
 
 def instances_of_both(names: list[str], a: Run, b: Run, seed: int = 0) -> pa.Table:
-    """Heat maps of both models on a sample of texts, those furthest apart first."""
+    """Heat maps of both models on a sample of texts, in the order of the corpus."""
     apart = difference(a, b)
-    rows = np.random.default_rng(seed).permutation(len(apart.jsd))[:SHOWN]
-    rows = rows[np.argsort(-apart.jsd[rows], kind="stable")]
+    rows = np.sort(np.random.default_rng(seed).permutation(len(apart.jsd))[:SHOWN])
     nothing = Difference(np.zeros_like(apart.tvd), np.zeros_like(apart.jsd), apart.classes)
     sides = [
         (name, run.predictions.take(rows).to_pylist(), run.attention.take(rows).to_pylist(), run.shares, away)

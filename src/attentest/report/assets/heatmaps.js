@@ -7,6 +7,8 @@ const lastIfNone = (value, sign) => (value === null ? Infinity : sign * value);
 const ORDERS = {
   adversary: (article) => lastIfNone(figureOf(article, "adversary"), -1),
   nearest: (article) => lastIfNone(figureOf(article, "adversary"), 1),
+  apart: (article) => lastIfNone(figureOf(article, "apart"), -1),
+  together: (article) => lastIfNone(figureOf(article, "apart"), 1),
   permutation: (article) => lastIfNone(figureOf(article, "permutation"), -1),
   wrong: (article) => -Number(article.dataset.wrong),
   corpus: byNumber,

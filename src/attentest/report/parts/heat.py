@@ -11,18 +11,17 @@ from typing import Any
 from markupsafe import Markup
 
 from attentest.report.contents import Instance, Variant
-from attentest.report.parts.wording import NAME, TOKEN, shown
+from attentest.report.parts.wording import NAME, TOKEN, number, shown
 
 LEVELS = 20  # of colour: classes h1 to h20 of the style sheet
 SCALE = 10_000  # weights are written as whole ten-thousandths
 SECOND = 1000  # characters shown of the other text of a pair
-ADVERSARY, PERMUTED, ORIGINAL = "adversar", "permut", "original"
 
 
 @dataclass(frozen=True)
 class Map:
     variant: Variant
-    is_original: bool
+    is_first: bool  # the one that the others are measured from
     tokens: Markup
 
 
@@ -39,6 +38,11 @@ class Text:
     maps: Sequence[Map]
     adversary: float | None  # how far the furthest adversary got
     permutation: float | None  # how far a permutation moved the prediction
+    apart: float | None  # how far two models are from each other
+
+    @property
+    def furthest(self) -> float | None:
+        return self.apart if self.adversary is None else self.adversary
 
     @property
     def is_wrong(self) -> bool:
@@ -50,9 +54,9 @@ class Text:
 
 
 def texts(instances: Sequence[Instance]) -> list[Text]:
-    """As they are shown at first: the furthest adversary first."""
+    """As they are shown at first: the furthest adversary, or the models furthest apart, first."""
     found = [_text(instance, i) for i, instance in enumerate((i for i in instances if i.variants), start=1)]
-    return sorted(found, key=lambda text: -math.inf if text.adversary is None else text.adversary, reverse=True)
+    return sorted(found, key=lambda text: -math.inf if text.furthest is None else text.furthest, reverse=True)
 
 
 def island(shown_texts: Sequence[Text]) -> dict[str, Any]:
@@ -68,22 +72,30 @@ def _text(instance: Instance, number: int) -> Text:
         label=None if instance.label is None else shown(instance.label, NAME),
         predicted=shown(instance.variants[0].predicted, NAME),
         second=None if instance.second is None else shown(instance.second, SECOND),
-        maps=[Map(v, i == 0 and v.name == ORIGINAL, _tokens(instance, v)) for i, v in enumerate(instance.variants)],
-        adversary=_largest(v.jsd for v in instance.variants if ADVERSARY in v.name),
-        permutation=_largest(v.tvd for v in instance.variants if PERMUTED in v.name),
+        maps=[Map(v, i == 0, _tokens(instance, v)) for i, v in enumerate(instance.variants)],
+        adversary=_largest(v.jsd for v in instance.variants if v.role in ("adversarial", "trained adversary")),
+        permutation=_largest(v.tvd for v in instance.variants if v.role == "permuted"),
+        apart=_largest(v.jsd for v in instance.variants[1:] if v.role == "model"),
     )
 
 
 def _tokens(instance: Instance, variant: Variant) -> Markup:
-    largest = _largest(variant.weights) or 0.0
     marks = instance.marks or [False] * len(instance.tokens)
     parts = []
-    for token, gap, weight, marked in zip(instance.tokens, instance.gaps, variant.weights, marks, strict=True):
-        level = round(LEVELS * weight / largest) if largest > 0 and math.isfinite(weight) else 0
+    rows = zip(instance.tokens, instance.gaps, variant.weights, marks, strict=True)
+    for place, (token, gap, weight, marked) in enumerate(rows):
+        level = round(LEVELS * weight / variant.largest) if variant.largest > 0 and math.isfinite(weight) else 0
         names = " ".join(([f"h{level}"] if level > 0 else []) + (["r"] if marked else []))
         kind = f' class="{names}"' if " " in names else f" class={names}" if names else ""
-        parts.append(f"{_safe(gap)}<i{kind}>{_safe(token)}</i>")
-    return Markup("".join(parts))
+        parts.append(f"{_cut(instance, place)}{_safe(gap)}<i{kind}>{_safe(token)}</i>")
+    return Markup("".join(parts) + _cut(instance, len(parts)))
+
+
+def _cut(instance: Instance, place: int) -> str:
+    """What stands for the tokens before `place` that are not shown."""
+    count = instance.cuts.get(place, 0)
+    words = f"… {number(count)} {'token' if count == 1 else 'tokens'} …"
+    return f"{' ' if place else ''}<span class=cut>{words}</span>" if count else ""
 
 
 def _safe(text: str) -> str:
