@@ -292,3 +292,48 @@ def test_places_that_a_page_cannot_have_are_told(mine: Path) -> None:
     for place in (mine.parent / "file" / "page.html", mine.parent):
         with pytest.raises(attentest.InputError, match=r"cannot be (made|written)"):
             write_report(mine, place)
+
+
+def test_trials_of_a_run_that_lay_in_the_folder_before_are_left_out(mine: Path) -> None:
+    place = mine / "trials" / "removal" / "finding.json"
+    finding = json.loads(place.read_text())
+    finding["signature"]["model"]["encoder"] = "cnn"
+    place.write_text(json.dumps(finding))
+    report, _ = write_report(mine)
+    assert [section.name for section in report.blocks[0].sections] == ["permutation"]
+    assert report.notes[-1].endswith("lay in this folder before: removal.")
+    rulings = {r.criterion.name: r for v in report.blocks[0].verdicts for r in v.rulings}
+    assert rulings["faithful.removal"].why == "the trial removal was not held"
+
+
+def test_the_verdict_beside_a_page_is_that_pages(mine: Path, tmp_path: Path) -> None:
+    chosen = {"faithful.permutation": 0.7}
+    write_report(mine, mine / "report.html", chosen)
+    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == chosen
+    write_report(mine, tmp_path / "elsewhere.html", {"faithful.permutation": 0.8})
+    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == chosen
+
+
+def test_a_page_elsewhere_writes_nothing_into_the_folder(mine: Path, audit: Path, tmp_path: Path) -> None:
+    for folder in (mine, audit):
+        before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+        _, page = write_report(folder, tmp_path / "pages" / folder.name / "page.html")
+        assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+        assert broken_links(page) == []
+
+
+def test_an_audit_that_was_stopped_is_told_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("{}")
+    with pytest.raises(attentest.InputError, match="is not finished"):
+        write_report(tmp_path)
+
+
+def test_an_experiment_that_failed_is_not_said_to_be_left_out(audit: Path) -> None:
+    summary = json.loads((audit / "summary.json").read_text())
+    block = next(iter(summary["blocks"]))
+    summary["findings"] = [row for row in summary["findings"] if row["name"] != "guides"]
+    summary["failed"] = [{"block": block, "kind": "experiment", "name": "guides"}]
+    (audit / "summary.json").write_text(json.dumps(summary))
+    report, _ = write_report(audit)
+    rulings = {r.criterion.name: r for v in report.blocks[0].verdicts for r in v.rulings}
+    assert rulings["informative.guide"].why == "the experiment guides failed"

@@ -229,3 +229,16 @@ def test_bad_input_is_a_sentence(run: attentest.Run, sibling: attentest.Run, tmp
     for two in ((run, half), (half, run)):
         with pytest.raises(attentest.InputError, match="is not finished"):
             plan_comparison(*two)
+
+
+def test_another_pair_in_the_same_folder_is_refused(
+    run: attentest.Run, sibling: attentest.Run, tmp_path: Path, two_trials: None
+) -> None:
+    """Their folders have the same names, so that the names alone would not tell them apart."""
+    pairs = []
+    for name in ("one", "two"):
+        pair = [shutil.copytree(r.path, tmp_path / name / place) for r, place in ((run, "x"), (sibling, "y"))]
+        pairs.append([attentest.open_run(path) for path in pair])
+    assert compared(plan_comparison(*pairs[0], texts=8), tmp_path)[0].failed == {}
+    with pytest.raises(attentest.InputError, match="choose another folder"):
+        compared(plan_comparison(*pairs[1], texts=8), tmp_path)
