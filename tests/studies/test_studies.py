@@ -459,13 +459,14 @@ def test_a_study_of_pairs(tmp_path: Path) -> None:
 
 
 def test_a_study_of_documents(tmp_path: Path) -> None:
-    """Sentences of a HAN on trial; weights that such a model cannot have are left out."""
+    """Words and sentences of a HAN on trial, even where each text has one sentence; weights that it cannot have are
+    left out."""
     content = {
         "corpora": ["planted"],
         "columns": {"rows": 120},
         "models": [{"structure": "hierarchical"}, {"structure": "hierarchical", "encoder": "none"}],
         "training": {"epochs": 1, "dimension": 8, "hidden": 4},
-        "trials": ["flips", "importance-sets"],
+        "trials": {"flips": {"site": "word"}, "importance-sets": {}},
         "experiments": ["uniform"],
     }
     study = read_study(written(tmp_path, content))
