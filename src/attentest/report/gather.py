@@ -33,11 +33,11 @@ COMPARISON = comparison.NAME
 VERDICT = "verdict.json"
 
 
-def gather(folder: Path, page: Path, thresholds: Thresholds | None = None) -> Report:
+def gather(folder: Path, page: Path, thresholds: Thresholds) -> Report:
     """`page` is where the page will lie: links to files start there."""
     if not is_folder(folder):
         raise InputError(f"{folder}: there is no such folder.")
-    reader = _Reader(folder, page.parent, kept_thresholds(folder) if thresholds is None else thresholds)
+    reader = _Reader(folder, page.parent, thresholds)
     if (folder / "summary.json").is_file():
         return reader.study()
     if (folder / "run.json").is_file():

@@ -8,7 +8,7 @@ from typing import Any
 from attentest.report.contents import Report
 from attentest.report.gather import VERDICT, Thresholds, gather, kept_thresholds
 from attentest.report.page import render
-from attentest.training.folder import make_folder, write_json, write_whole
+from attentest.training.folder import make_folder, write_bytes, write_json
 
 PAGE = "report.html"
 
@@ -25,14 +25,10 @@ def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds 
         write_json(folder / VERDICT, {"thresholds": chosen, "models": verdicts_of(report)})
     text = render(report)
     make_folder(place.parent)
-    write_whole(place, lambda draft: _write(draft, text))
+    write_bytes(place, text.encode())
     return report, place
 
 
 def verdicts_of(report: Report) -> dict[str, list[dict[str, Any]]]:
     """By model."""
     return {block.name: [verdict.as_dict() for verdict in block.verdicts] for block in report.blocks}
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

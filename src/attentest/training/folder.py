@@ -93,9 +93,16 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
         draft.unlink(missing_ok=True)
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    def write(draft: Path) -> None:
+        draft.write_bytes(content)
+
+    write_whole(path, write)
+
+
 def write_json(path: Path, content: Mapping[str, Any] | list[Any]) -> None:
     text = json.dumps(without_nan(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_whole(path, lambda draft: _write_bytes(draft, text.encode()))
+    write_bytes(path, text.encode())
 
 
 def without_nan(content: Any) -> Any:
@@ -132,7 +139,7 @@ def read_table(path: Path) -> pa.Table:
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
     ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     content = save(ready, metadata=dict(metadata or {}))
-    write_whole(path, lambda draft: _write_bytes(draft, content))
+    write_bytes(path, content)
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -144,7 +151,3 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         raise InputError(f"{path} is not there; the run is not finished.") from error
     except (OSError, SafetensorError) as error:
         raise InputError(f"{path} is truncated, damaged or not a safetensors file ({error}).") from error
-
-
-def _write_bytes(path: Path, content: bytes) -> None:
-    path.write_bytes(content)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from attentest.errors import InputError
 from attentest.report.parts.islands import code
-from attentest.training.folder import write_whole
+from attentest.training.folder import write_bytes
 
 _OURS = "window.vegaEmbed = vegaEmbed;"  # what our own scripts see of it
 # in a function, so that its hundreds of names stay out of ours; what Vega only warns of is no news to a reader
@@ -28,7 +28,7 @@ def bundle() -> str:
         script = _make()
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(kept, lambda draft: _write(draft, script))
+        write_bytes(kept, script.encode())
     except (OSError, InputError):  # there is no place to keep it
         pass
     return script
@@ -42,7 +42,3 @@ def _make() -> str:
 
 def _folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "attentest"
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attentest.training.folder import write_whole
+from attentest.training.folder import write_bytes
 from attentest.trials.base import Chart
 
 _SPELLED = {"τ": "tau", "λ": "lambda", "α": "alpha", "Δ": "delta "}
@@ -56,6 +56,8 @@ def listed(charts: Mapping[str, Chart], folder: str = "") -> list[dict[str, str]
 
 
 def save_charts(folder: Path, charts: Mapping[str, Chart]) -> None:
+    if charts:
+        folder.mkdir(parents=True, exist_ok=True)
     for files, chart in zip(listed(charts), charts.values(), strict=True):
         contents: dict[str, Any] = {
             "spec": as_text(chart).encode(),
@@ -63,12 +65,4 @@ def save_charts(folder: Path, charts: Mapping[str, Chart]) -> None:
             "png": png_of(chart),
         }
         for kind, content in contents.items():
-            folder.mkdir(parents=True, exist_ok=True)
-            _write(folder / files[kind], content)
-
-
-def _write(path: Path, content: bytes) -> None:
-    def write(draft: Path) -> None:
-        draft.write_bytes(content)
-
-    write_whole(path, write)
+            write_bytes(folder / files[kind], content)
