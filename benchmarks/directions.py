@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 import attentest
+from attentest.cli.terminal import TerminalWatcher
 from attentest.engine.local import LocalPool
-from attentest.progress import TerminalWatcher
 from attentest.studies import Study, find_study
 from attentest.studies.expand import with_budget
-from attentest.studies.run import run_study
+from attentest.studies.run_study import run_study
 from attentest.studies.steps.summary import directions_table
 from benchmarks.reproduction import PAGE, ROOT, replaced
 

@@ -8,7 +8,7 @@ from statistics import median
 
 from attentest.engine.local import LocalPool
 from attentest.engine.store import Store
-from attentest.studies.run import run_study
+from attentest.studies.run_study import run_study
 from attentest.studies.schema import Study
 from benchmarks.row import Row, seconds
 

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import attentest
-from attentest.progress import TerminalListener
+from attentest.cli.terminal import TerminalListener
 
 ROOT = Path(__file__).parents[1]
 RUNS = ROOT / "runs" / "reproduction"

@@ -19,7 +19,7 @@ from attentest.trials.base import SimpleTrial
 from attentest.trials.importance_sets import RANKINGS, ImportanceSets
 from attentest.trials.permutation import Permutation
 from attentest.trials.reading import Reading, read
-from attentest.trials.removals import Flips, Removal
+from attentest.trials.removal import Flips, Removal
 from attentest.trials.scores import ScoreSettings, score
 from benchmarks.row import Row
 from benchmarks.scene import Scene, Timed, fresh, row, scene, timed

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import attentest
+from attentest.audits import Audit, conclude
 from attentest.engine import Store
-from attentest.report.audit import Audit, conclude
 from attentest.studies.audit import BUDGETS, Budget, plan_audit
-from attentest.studies.run import run_expanded
+from attentest.studies.run_study import run_planned
 
 ROOT = Path(__file__).parents[1]
 
@@ -80,7 +80,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(BUDGETS, "tiny", TINY)
         expanded = plan_audit("planted", "tiny", columns={"rows": 160}, training=SIZE)
-    outcome = run_expanded(expanded, place / "audit", Here, Store(place / "store"))
+    outcome = run_planned(expanded, place / "audit", Here, Store(place / "store"))
     assert outcome.failed == {}
     assert outcome.skipped == []
     return conclude(place / "audit", outcome)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from attentest.version import __version__ as __version__
+
 __all__ = ["Audit", "Corpus", "Finding", "InputError", "Run", "audit", "load", "open_run", "train", "trial"]
 
 # Threads that wait by spinning fight over shared cores and make small batches several times slower. OpenMP reads
@@ -19,9 +20,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 if TYPE_CHECKING:
+    from attentest.audits import Audit, audit
     from attentest.corpora import Corpus, load
     from attentest.errors import InputError
-    from attentest.report.audit import Audit, audit
     from attentest.training import Run, open_run, train
     from attentest.trials import Finding, trial
 
@@ -34,8 +35,8 @@ _HOMES = {
     "open_run": "attentest.training:open_run",
     "trial": "attentest.trials:trial",
     "Finding": "attentest.trials:Finding",
-    "Audit": "attentest.report.audit:Audit",
-    "audit": "attentest.report.audit:audit",
+    "Audit": "attentest.audits:Audit",
+    "audit": "attentest.audits:audit",
 }
 
 

@@ -16,7 +16,7 @@ from attentest.engine import Plan, Step, Store, run_plan
 from attentest.engine.code_version import _imports, code_version
 from attentest.engine.local import LocalPool, attempt
 from attentest.engine.perform import perform
-from attentest.engine.run import Event, Watcher
+from attentest.engine.scheduler import Event, Watcher
 from attentest.engine.store import DamagedError
 from attentest.errors import InputError
 

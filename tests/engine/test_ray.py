@@ -15,7 +15,7 @@ from test_engine import Here
 from attentest.engine import Plan, Store, run_plan
 from attentest.engine.on_ray import RayPool
 from attentest.errors import InputError
-from attentest.studies.run import run_study
+from attentest.studies.run_study import run_study
 from attentest.studies.schema import read_study
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'attentest[ray]'")

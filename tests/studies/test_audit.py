@@ -17,14 +17,14 @@ from page_tree import Tree
 from test_engine import Here
 
 import attentest
+from attentest.audits import Audit, conclude
 from attentest.engine import Step, Store
-from attentest.engine.run import Event
+from attentest.engine.scheduler import Event
 from attentest.models.protocol import Encoded, Weights
-from attentest.report.audit import Audit, conclude
 from attentest.studies import audit as module
 from attentest.studies.audit import BUDGETS, plan_audit
-from attentest.studies.expand import Expanded
-from attentest.studies.run import run_expanded
+from attentest.studies.expand import StudyPlan
+from attentest.studies.run_study import run_planned
 from attentest.studies.verdict import DEFINITIONS
 from attentest.text.batches import Batch
 from attentest.trials import TRIALS, Subject, subject_of
@@ -34,11 +34,11 @@ SIZE = {"epochs": 1, "dimension": 8, "hidden": 4}
 ROWS = {"rows": 120}
 
 
-def held(expanded: Expanded, kind: str) -> list[str]:
+def held(expanded: StudyPlan, kind: str) -> list[str]:
     return [place["name"] for place in expanded.about if place["kind"] == kind]
 
 
-def trained(expanded: Expanded) -> list[dict[str, Any]]:
+def trained(expanded: StudyPlan) -> list[dict[str, Any]]:
     return [dict(step.settings) for step in expanded.plan if step.name.startswith("train ")]
 
 
@@ -233,7 +233,7 @@ def test_heat_maps_of_an_audit_have_the_trained_adversary(audited: Audit) -> Non
 
 def test_a_model_that_cannot_be_trained_is_told(tmp_path: Path) -> None:
     expanded = plan_audit("planted", columns=ROWS, texts=5, training={**SIZE, "lr": 1e30})
-    outcome = run_expanded(expanded, tmp_path / "audit", Here, Store(tmp_path / "store"))
+    outcome = run_planned(expanded, tmp_path / "audit", Here, Store(tmp_path / "store"))
     with pytest.raises(attentest.InputError, match=r"no model to put on trial: Training diverged .* lower --lr"):
         conclude(tmp_path / "audit", outcome)
 
@@ -253,7 +253,7 @@ def test_what_failed_is_said_and_not_judged(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(BUDGETS, "quick", few)
     monkeypatch.setattr(module, "trials_of", lambda budget, rationales: {"uniform": {}})
     expanded = plan_audit("planted", columns=ROWS, texts=5, training=SIZE)
-    outcome = run_expanded(expanded, tmp_path / "audit", Unlucky, Store(tmp_path / "store"))
+    outcome = run_planned(expanded, tmp_path / "audit", Unlucky, Store(tmp_path / "store"))
     found = conclude(tmp_path / "audit", outcome)
     assert list(found.failed.values()) == ["no luck"]
     assert found.answer("stable") == "not tested"

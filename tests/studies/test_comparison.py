@@ -15,14 +15,14 @@ from test_engine import Here
 
 import attentest
 from attentest.engine import Store
-from attentest.engine.run import Outcome
+from attentest.engine.scheduler import Outcome
 from attentest.measures.intervals import independent_difference
-from attentest.report.contents import Report
-from attentest.report.write import write_report
+from attentest.reports.contents import Report
+from attentest.reports.write import write_report
 from attentest.studies import comparison
 from attentest.studies.comparison import finding, instances_of_both, plan_comparison
-from attentest.studies.expand import Expanded
-from attentest.studies.run import run_expanded
+from attentest.studies.expand import StudyPlan
+from attentest.studies.run_study import run_planned
 from attentest.trials import TRIALS
 from attentest.trials.instances import SHOWN
 
@@ -35,12 +35,12 @@ def divergence(p: np.ndarray, q: np.ndarray) -> float:
     return sum(0.5 * a * math.log(a / m) for one in (p, q) for a, m in zip(one, middle, strict=True) if a > 0)
 
 
-def held(expanded: Expanded, block: str) -> list[str]:
+def held(expanded: StudyPlan, block: str) -> list[str]:
     return [p["name"] for p in expanded.about if p["kind"] == "finding" and p["block"] == block]
 
 
-def compared(expanded: Expanded, folder: Path) -> tuple[Outcome, Report, Path]:
-    outcome = run_expanded(expanded, folder / "compare", Here, Store(folder / "store"))
+def compared(expanded: StudyPlan, folder: Path) -> tuple[Outcome, Report, Path]:
+    outcome = run_planned(expanded, folder / "compare", Here, Store(folder / "store"))
     return outcome, *write_report(folder / "compare")
 
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import attentest
+from attentest.progress import Listener
 from attentest.studies.experiments.base import difference
 from attentest.studies.steps import instances as step
-from attentest.training.listener import Listener
 from attentest.trials.instances import TRAINED
 
 

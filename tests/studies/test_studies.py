@@ -17,7 +17,7 @@ from test_engine import Here
 import attentest
 from attentest.engine import Store
 from attentest.engine.perform import perform
-from attentest.engine.run import run_plan
+from attentest.engine.scheduler import run_plan
 from attentest.studies import PAPERS, find_study
 from attentest.studies.cells import Cell, f1_gain
 from attentest.studies.directions import Direction, Side, examine, of_cells, of_published
@@ -25,7 +25,7 @@ from attentest.studies.expand import expand, with_budget
 from attentest.studies.experiments import EXPERIMENTS, experiment_class, make_experiment
 from attentest.studies.folder import status
 from attentest.studies.published import compare, of_corpus, published
-from attentest.studies.run import plan_study, run_study
+from attentest.studies.run_study import plan_study, run_study
 from attentest.studies.schema import Study, read_study
 
 SMALL = {

@@ -9,8 +9,8 @@ import re
 import pytest
 
 import attentest
+from attentest.audits import Audit
 from attentest.measures.intervals import Estimate
-from attentest.report.audit import Audit
 from attentest.studies.experiments import EXPERIMENTS
 from attentest.studies.verdict import (
     CRITERIA,

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import attentest
 from attentest.cli import app
 from attentest.models import Hierarchical, ModelSettings
-from attentest.training.listener import Listener
+from attentest.progress import Listener
 from attentest.training.optimizer import PaperOptimizer
 
 TINY = {"epochs": 2, "dimension": 8, "hidden": 4, "structure": "hierarchical"}

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import save_file
 
 import attentest
-from attentest.training.folder import read_tensors
+from attentest.training.tensors import read_tensors
 
 
 @pytest.fixture

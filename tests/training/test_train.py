@@ -16,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import attentest
-from attentest.training.folder import FILES, read_tensors
+from attentest.training.folder import FILES
+from attentest.training.tensors import read_tensors
 
 TINY = {"dimension": 16, "hidden": 8}
 

@@ -40,7 +40,7 @@ from attentest.trials.charts.violins import POINTS, density
 from attentest.trials.correlation import TAU_BINS
 from attentest.trials.finding import Finding
 from attentest.trials.permutation import Permutation
-from attentest.trials.removals import Removal
+from attentest.trials.removal import Removal
 from attentest.trials.uniform import Uniform
 
 MOST_BYTES = 60_000

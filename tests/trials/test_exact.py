@@ -15,7 +15,7 @@ from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.adversary_vertices import best_vertices
 from attentest.trials.importance_sets import ImportanceSets, first_flip
 from attentest.trials.permutation import Permutation
-from attentest.trials.removals import Flips, Removal
+from attentest.trials.removal import Flips, Removal
 from attentest.trials.scores import hidden_leave_one_out
 from attentest.trials.uniform import Uniform
 

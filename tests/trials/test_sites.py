@@ -21,7 +21,7 @@ from attentest.text.batches import Batch
 from attentest.trials import TRIALS, Subject, hold, make_trial, subject_of
 from attentest.trials.importance_sets import first_flip
 from attentest.trials.reading import Reading, read, readings
-from attentest.trials.removal import renormalised, without
+from attentest.trials.reduced_weights import renormalised, without
 from attentest.trials.scores import ScoreSettings, score
 
 QUICK = {"adversary": {"steps": 10}, "information": {"runs": 2, "clusters": 5}, "dispersion": {"influence_texts": 5}}

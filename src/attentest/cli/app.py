@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import Option
 
-import attentest
+from attentest.version import __version__
 
 app = typer.Typer(
     name="attentest",
@@ -21,7 +21,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        print(f"attentest {attentest.__version__}")
+        print(f"attentest {__version__}")
         raise typer.Exit
 
 

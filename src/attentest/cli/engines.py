@@ -14,9 +14,9 @@ from typer import Option
 from attentest.errors import InputError
 
 if TYPE_CHECKING:
-    from attentest.engine.run import Outcome, Runner
+    from attentest.engine.scheduler import Outcome, Runner
     from attentest.engine.store import Store
-    from attentest.studies.expand import Expanded
+    from attentest.studies.expand import StudyPlan
 
 DryRun = Annotated[bool, Option("--dry-run", help="Print the steps and an estimate of their time.")]
 Engine = Annotated[str, Option(help="local or ray.")]
@@ -35,14 +35,14 @@ def runner_for(engine: str, workers: int | None, address: str | None) -> Callabl
 
 
 def run_watched(
-    expanded: Expanded, folder: Path, make_runner: Callable[[Store], Runner], store: Store, quiet: bool
+    expanded: StudyPlan, folder: Path, make_runner: Callable[[Store], Runner], store: Store, quiet: bool
 ) -> Outcome:
-    from attentest.progress import TerminalWatcher
-    from attentest.studies.run import run_expanded
+    from attentest.cli.terminal import TerminalWatcher
+    from attentest.studies.run_study import run_planned
 
     with TerminalWatcher(quiet=quiet) as watcher:
         try:
-            return run_expanded(expanded, folder, make_runner, store, [watcher])
+            return run_planned(expanded, folder, make_runner, store, [watcher])
         except KeyboardInterrupt:
             again = f"the {expanded.kind} goes on from what is finished"
             print(f"attentest: stopped. Started again, {again}.", file=sys.stderr)
@@ -57,7 +57,7 @@ def print_outcome(outcome: Outcome) -> None:
         print(f"not run, as they stand on failed steps: {', '.join(outcome.skipped)}")
 
 
-def print_plan(expanded: Expanded, store: Store, as_json: bool) -> None:
+def print_plan(expanded: StudyPlan, store: Store, as_json: bool) -> None:
     expanded.summarise()
     rows: list[dict[str, Any]] = [
         {"name": s.name, "seconds": round(s.seconds, 1), "done": store.has(s.key)} for s in expanded.plan

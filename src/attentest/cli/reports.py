@@ -97,11 +97,11 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Can this attention be trusted, and in which sense? Train (or take) a model, hold the trials, write a page."""
+    from attentest.audits import conclude
     from attentest.engine.store import Store
-    from attentest.report.audit import conclude
+    from attentest.files import without_nan
     from attentest.studies.audit import plan_audit
     from attentest.studies.verdict import check_failures, check_thresholds, failed
-    from attentest.training.folder import without_nan
     from attentest.training.run import Run
 
     thresholds = named_values(threshold or [])
@@ -151,9 +151,9 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the page of what is finished, with verdicts, figures, tables and heat maps; nothing is run again."""
-    from attentest.report.write import verdicts_of, write_report
+    from attentest.files import without_nan
+    from attentest.reports.write import verdicts_of, write_report
     from attentest.studies.verdict import check_failures, check_thresholds, failed, judge
-    from attentest.training.folder import without_nan
 
     thresholds = named_values(threshold) if threshold else None
     check_thresholds(thresholds or {})
@@ -192,10 +192,10 @@ def compare(
 ) -> None:
     """Two models side by side: the same trials on each, how far they are apart, heat maps of both; one page."""
     from attentest.engine.store import Store
-    from attentest.report.write import verdicts_of, write_report
+    from attentest.files import without_nan
+    from attentest.reports.write import verdicts_of, write_report
     from attentest.studies.comparison import plan_comparison
     from attentest.studies.verdict import check_thresholds
-    from attentest.training.folder import without_nan
     from attentest.training.run import Run
 
     thresholds = named_values(threshold or [])

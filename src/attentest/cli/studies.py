@@ -49,7 +49,7 @@ def study(
     """Run a paper's study or your own: plan, train, hold the trials, set ours beside the published figures."""
     from attentest.engine.store import Store
     from attentest.studies import find_study
-    from attentest.studies.run import plan_study
+    from attentest.studies.run_study import plan_study
 
     chosen = find_study(name)
     if more and not corpus:

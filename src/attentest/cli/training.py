@@ -139,7 +139,7 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Train a model on a text corpus and test it; run it again after a kill and it goes on."""
-    from attentest.progress import TerminalListener
+    from attentest.cli.terminal import TerminalListener
 
     if threads is not None:
         set_threads(threads)

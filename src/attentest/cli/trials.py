@@ -30,8 +30,8 @@ def trial(
     as_json: AsJson = False,
 ) -> None:
     """Put a run's attention on trial: print the finding, write its table, figure and settings."""
-    from attentest.progress import TerminalListener
-    from attentest.training.folder import without_nan
+    from attentest.cli.terminal import TerminalListener
+    from attentest.files import without_nan
     from attentest.training.run import choose_device
     from attentest.trials import TRIALS, hold, make_trial, subject_of
 

@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 from attentest.corpora import rationales
 from attentest.corpora.corpus import Corpus, Kind, build_corpus
 from attentest.corpora.line_breaks import break_lines
-from attentest.corpora.parquet import read_parquet
 from attentest.errors import InputError
+from attentest.files import read_parquet
 
 Tables = dict[str, pa.Table]
 SENTIMENT = ("negative", "positive")

@@ -121,7 +121,7 @@ class Corpus:
         return f"Corpus({self.name!r}, {self.kind}, {len(self.classes)} classes, {sizes})"
 
     def _repr_html_(self) -> str:
-        from attentest.report.tables import html_table
+        from attentest.display.tables import html_table
 
         rows = [(name, *counts.values()) for name, counts in self.counts().items()]
         return html_table(["split", *(self.classes or ("rows",))], rows, caption=self.name)

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 
 from attentest.corpora.columns import Columns, check_columns, to_column
 from attentest.corpora.corpus import SPLIT_NAMES, Corpus, build_corpus
-from attentest.corpora.parquet import read_parquet
 from attentest.errors import InputError
+from attentest.files import read_parquet
 
 _CHUNK = 50_000
 _BLOCK = 64 << 20  # bytes read at once: no row of a delimited file can be longer

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from attentest.corpora.corpus import Corpus
-from attentest.corpora.parquet import read_parquet
 from attentest.errors import InputError
+from attentest.files import read_parquet
 
 
 def save_corpus(corpus: Corpus, folder: Path) -> None:

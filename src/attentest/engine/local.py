@@ -17,10 +17,10 @@ from typing import Any
 
 from attentest.engine.perform import perform
 from attentest.engine.plan import Step
-from attentest.engine.run import Event
+from attentest.engine.scheduler import Event
 from attentest.engine.store import DamagedError, Store
 from attentest.errors import InputError
-from attentest.training.listener import Listener
+from attentest.progress import Listener
 
 
 class LocalPool:

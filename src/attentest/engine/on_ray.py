@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from attentest.engine.plan import Step
-from attentest.engine.run import Event
+from attentest.engine.scheduler import Event
 from attentest.engine.store import Store
 from attentest.errors import InputError
 

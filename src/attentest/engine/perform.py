@@ -11,7 +11,7 @@ from typing import Any
 
 from attentest.engine.plan import Step
 from attentest.engine.store import Store
-from attentest.training.listener import Listener
+from attentest.progress import Listener
 
 Work = Callable[[Mapping[str, Any], Mapping[str, Path], Path, Listener], None]
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from attentest import __version__
 from attentest.errors import InputError
-from attentest.training.folder import hash_of, write_json
+from attentest.files import hash_of, write_json
+from attentest.version import __version__
 
 MANIFEST = "entry.json"
 

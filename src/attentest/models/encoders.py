@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from attentest.models.parts import Part, choose
-from attentest.models.summaries import OfMean
+from attentest.models.summaries import MeanSummary
 from attentest.models.transformer import TransformerEncoder
 
 Embedded = Float[Tensor, "batch tokens dimension"]
@@ -87,7 +87,7 @@ class CNN(nn.Module):
         return hidden.masked_fill(~mask.unsqueeze(-1), -torch.inf).amax(1)
 
 
-class Average(OfMean):
+class Average(MeanSummary):
     """An affine map and tanh on each embedding alone (JW's average, WP's MLP)."""
 
     def __init__(self, dimension: int, hidden: int) -> None:
@@ -99,7 +99,7 @@ class Average(OfMean):
         return self.affine(embedded).tanh()
 
 
-class MLP(OfMean):
+class MLP(MeanSummary):
     """One hidden layer with ReLU on each embedding alone (WE)."""
 
     def __init__(self, dimension: int, hidden: int) -> None:
@@ -111,7 +111,7 @@ class MLP(OfMean):
         return self.layers(embedded)
 
 
-class NoEncoder(OfMean):
+class NoEncoder(MeanSummary):
     """The embeddings themselves are the states (SS)."""
 
     def __init__(self, dimension: int) -> None:

@@ -6,7 +6,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 
-class OfMean(nn.Module):
+class MeanSummary(nn.Module):
     """An encoder that is summarised by the mean of its states."""
 
     def summarise(

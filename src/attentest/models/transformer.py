@@ -7,13 +7,13 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attentest.models.projections import Projection
-from attentest.models.summaries import OfMean
+from attentest.models.summaries import MeanSummary
 
 Hidden = Float[Tensor, "batch tokens hidden"]
 Mask = Bool[Tensor, "batch tokens"]
 
 
-class TransformerEncoder(OfMean):
+class TransformerEncoder(MeanSummary):
     def __init__(self, dimension: int, hidden: int, projection: str = "softmax", layers: int = 2) -> None:
         super().__init__()
         self.enter = nn.Linear(dimension, hidden)

@@ -10,11 +10,11 @@ from typing import Any
 from attentest.corpora import load
 from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError, unknown_name
+from attentest.files import is_folder
 from attentest.models.settings import HIERARCHICAL
-from attentest.studies.expand import Expanded, add_corpus, add_run, mean_tokens, unusual
+from attentest.studies.expand import StudyPlan, add_corpus, add_run, mean_tokens, unusual
 from attentest.studies.experiments import make_experiment
 from attentest.studies.schema import Study
-from attentest.training.folder import is_folder
 from attentest.training.run import Run
 from attentest.training.settings import check_setting, sort_settings
 from attentest.trials import TRIALS
@@ -102,7 +102,7 @@ def plan_audit(
     rows: int | None = None,
     texts: int | None = None,
     training: Mapping[str, Any] | None = None,
-) -> Expanded:
+) -> StudyPlan:
     """The plan, with sentences about what is left out of it.
 
     `source` is anything `attentest.load` takes, or the folder of a finished run. A run alone can stand the trials that
@@ -146,7 +146,7 @@ def _of_corpus(
     budget: Budget,
     given: dict[str, Any],
     model: Run | None,
-) -> Expanded:
+) -> StudyPlan:
     settings = {"epochs": budget.epochs, **given}
     if settings.get("objective", "labels") != "labels":
         raise InputError(f"The objective '{settings['objective']}' is not for audits, which train a model on labels.")
@@ -168,12 +168,12 @@ def _of_corpus(
         experiments={key: dict(value) for key, value in budget.experiments.items() if key not in left_out},
     )
     notes = [f"The experiment {key} is left out: {why}" for key, why in left_out.items()]
-    expanded = Expanded(study, name, "audit", notes)
+    expanded = StudyPlan(study, name, "audit", notes)
     add_corpus(expanded, source, columns, corpus, model)
     return expanded
 
 
-def _of_run(run: Run, name: str, texts: int | None) -> Expanded:
+def _of_run(run: Run, name: str, texts: int | None) -> StudyPlan:
     if not run.finished:
         raise InputError(f"{run.path} is not finished; train it to its end first.")
     corpus = run.settings["corpus"]["name"]
@@ -188,7 +188,7 @@ def _of_run(run: Run, name: str, texts: int | None) -> Expanded:
         "A run alone was given, so nothing was trained beside it; with its corpus "
         "(attentest audit CORPUS --model RUN) other seeds, adversaries and guides are, too."
     )
-    expanded = Expanded(study, name, "audit", [alone])
+    expanded = StudyPlan(study, name, "audit", [alone])
     add_run(expanded, run)
     return expanded
 

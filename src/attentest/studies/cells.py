@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from attentest.files import read_json
 from attentest.measures.classification import classification_metrics
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.models import ModelSettings
-from attentest.training.folder import read_json
 from attentest.training.run import Run
 
 CELLS = "cells.json"

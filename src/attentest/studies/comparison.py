@@ -9,20 +9,20 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from attentest import __version__
 from attentest.errors import InputError, unknown_name
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.kendall import kendall_tau
 from attentest.studies.audit import BUDGETS, trials_of
 from attentest.studies.cells import accuracy_gain, f1_gain
-from attentest.studies.expand import STEPS, Expanded, add_run
+from attentest.studies.expand import STEPS, StudyPlan, add_run
 from attentest.studies.experiments.base import Difference, difference, padded, tidy_head
 from attentest.studies.schema import Study
 from attentest.training.run import Run
 from attentest.trials.charts import class_groups, histograms
 from attentest.trials.finding import Finding
 from attentest.trials.instances import SCHEMA, SHOWN
+from attentest.version import __version__
 
 NAME = "comparison"
 
@@ -45,7 +45,7 @@ ABOUT = About(
 _EDGES = np.linspace(0, 0.7, 29)
 
 
-def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = None) -> Expanded:
+def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = None) -> StudyPlan:
     """The trials that need no training on each run, and, where both read the same texts, the two against each other."""
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
@@ -61,7 +61,7 @@ def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = N
     study = Study(name=f"comparison of {' and '.join(names)}", title=title, texts=texts or BUDGETS[budget].texts)
     why = _why_apart(a, b)
     notes = [] if why is None else [f"The two are not set against each other text by text: {why}"]
-    expanded = Expanded(study, budget, NAME, notes)
+    expanded = StudyPlan(study, budget, NAME, notes)
     steps = []
     for name, run in zip(names, (a, b), strict=True):
         rationales = "rationale" in run.attention.column_names

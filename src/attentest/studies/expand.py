@@ -11,6 +11,7 @@ from attentest.corpora import load
 from attentest.corpora.corpus import Corpus
 from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
+from attentest.files import hash_of
 from attentest.models import ModelSettings
 from attentest.models.build import check_pair, check_single, sites_of
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
@@ -18,7 +19,7 @@ from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
 from attentest.studies.schema import BUDGETS, LEAST, Study
 from attentest.text.settings import TextSettings
-from attentest.training.folder import FILES, hash_of
+from attentest.training.folder import FILES
 from attentest.training.run import Run
 from attentest.trials import TRIALS, make_trial
 from attentest.trials.instances import SHOWN
@@ -31,7 +32,7 @@ DEAR = {"correlation": 12, "dispersion": 12, "information": 2}  # trials that co
 
 
 @dataclass
-class Expanded:
+class StudyPlan:
     """A plan, and where in it the results of each corpus and model are."""
 
     study: Study
@@ -85,9 +86,9 @@ def with_budget(study: Study, budget: str) -> Study:
     return replace(study, **merged)
 
 
-def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) -> Expanded:
+def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) -> StudyPlan:
     """The plan of a study that has what its budget says already."""
-    found = Expanded(study, budget)
+    found = StudyPlan(study, budget)
     for source in study.corpora:
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
         add_corpus(found, source, options, load(source, **options))
@@ -95,7 +96,7 @@ def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) ->
 
 
 def add_corpus(
-    found: Expanded, source: str, options: Mapping[str, Any], corpus: Corpus, taken: Run | None = None
+    found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus, taken: Run | None = None
 ) -> None:
     """The steps for one corpus; with a run that is taken as the base, the rest is trained around that."""
     study = found.study
@@ -109,7 +110,7 @@ def add_corpus(
             _Block(study, found.plan, corpus, prepared, own, model, seed, base).add(found.results, found.about)
 
 
-def prepare(found: Expanded, source: str, options: Mapping[str, Any], corpus: Corpus) -> tuple[Step, Corpus]:
+def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus) -> tuple[Step, Corpus]:
     """The step that keeps the corpus, or as much of it as the study takes, and that."""
     found.fingerprints[source] = corpus.fingerprint()
     settings: dict[str, Any] = {
@@ -126,7 +127,7 @@ def prepare(found: Expanded, source: str, options: Mapping[str, Any], corpus: Co
     return step, corpus
 
 
-def add_run(found: Expanded, taken: Run, name: str | None = None) -> Step:
+def add_run(found: StudyPlan, taken: Run, name: str | None = None) -> Step:
     """A run alone, under a name of its own if given: what needs no training, on the texts it was tested on."""
     corpus = taken.test_data().corpus
     model, seed = unusual(taken.settings["model"]), taken.settings["training"]["seed"]

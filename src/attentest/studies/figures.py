@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from attentest.files import read_json
 from attentest.studies.experiments import untrained
-from attentest.training.folder import read_json
 from attentest.trials import correlation, information, uniform
 from attentest.trials.base import Chart
 from attentest.trials.charts.bars import bars_side_by_side
@@ -18,7 +18,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Placed:
+class StoredFinding:
     """A finding as it is stored, and what it is about."""
 
     place: Mapping[str, Any]  # as the plan of the study has it
@@ -26,7 +26,7 @@ class Placed:
     finding: Mapping[str, Any]
 
 
-def across_models(findings: Sequence[Placed]) -> dict[str, Chart]:
+def across_models(findings: Sequence[StoredFinding]) -> dict[str, Chart]:
     """By title, those that at least two models have."""
     charts = {}
     for (kind, name, title), draw in FORMS.items():
@@ -37,7 +37,7 @@ def across_models(findings: Sequence[Placed]) -> dict[str, Chart]:
     return charts
 
 
-def _rows(found: Placed, title: str) -> list[dict[str, Any]]:
+def _rows(found: StoredFinding, title: str) -> list[dict[str, Any]]:
     """Of the finding's figure with that title, with the words for its model."""
     place = found.place
     more = place["block"].removeprefix(f"{place['corpus']} {place['model']}")  # settings, projection and seed

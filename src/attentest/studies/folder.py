@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from attentest.engine.plan import Step
-from attentest.engine.run import Watcher
+from attentest.engine.scheduler import Watcher
 from attentest.engine.store import MANIFEST, Store, lock
 from attentest.errors import InputError
-from attentest.studies.expand import Expanded
-from attentest.training.folder import make_folder, read_json, write_json
+from attentest.files import make_folder, read_json, write_json
+from attentest.studies.expand import StudyPlan
 from attentest.trials.instances import HEAT_MAPS
 
 TABLES = ("ours", "beside_published", "directions")
@@ -29,7 +29,7 @@ STATUS, PLAN = "status.json", "plan.json"
 _EVERY = 0.5  # seconds between two writings
 
 
-def write_plan(folder: Path, expanded: Expanded, store: Store) -> list[str]:
+def write_plan(folder: Path, expanded: StudyPlan, store: Store) -> list[str]:
     """Put the plan down; sentences about corpora that are not what they were when the study was last planned."""
     make_folder(folder)
     study, plan, fingerprints = expanded.study.name, expanded.plan, expanded.fingerprints

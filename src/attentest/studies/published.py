@@ -54,7 +54,7 @@ def published(paper: str) -> tuple[Published, ...]:
 
 
 @dataclass(frozen=True)
-class Compared:
+class CellComparison:
     """A published cell with ours; `within` is None where there is none of ours."""
 
     theirs: Published
@@ -92,7 +92,7 @@ class Compared:
 
 def compare(
     paper: str, ours: Mapping[tuple[str, str], Iterable[Cell]], tolerances: Mapping[str, float]
-) -> list[Compared]:
+) -> list[CellComparison]:
     """Every published cell of a paper; `ours` are cells by (corpus, model)."""
     found = {
         (_corpus(corpus), model, _variant(c.variant), c.measure): c
@@ -100,7 +100,7 @@ def compare(
         for c in cells
     }
     return [
-        Compared(
+        CellComparison(
             theirs,
             found.get((_corpus(theirs.corpus), theirs.model, _variant(theirs.variant), theirs.measure)),
             _tolerance(theirs, tolerances),

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from attentest.corpora.parquet import read_parquet
 from attentest.errors import InputError
+from attentest.files import read_parquet
 from attentest.text.settings import TextSettings
 from attentest.text.vocabulary import PAD, Vocabulary
 

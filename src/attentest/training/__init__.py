@@ -1,7 +1,7 @@
 """Training: fit, checkpoints, and the run folder a finished training leaves."""
 
+from attentest.progress import Listener
 from attentest.training.fit import TrainingSettings
-from attentest.training.listener import Listener
 from attentest.training.run import Run, open_run
 from attentest.training.train_model import train
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from attentest.errors import InputError
 from attentest.models.reader import Reader
 from attentest.training.fit import Progress
-from attentest.training.folder import read_tensors, write_tensors
 from attentest.training.optimizer import PaperOptimizer
+from attentest.training.tensors import read_tensors, write_tensors
 
 NAME = "checkpoint.safetensors"  # in folder.FILES too
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.training.folder import LOCK, holds_files, read_json, remove_run
+from attentest.files import read_json
+from attentest.training.folder import LOCK, holds_files, remove_run
 from attentest.training.settings import GROUPS, plain
 
 

@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from attentest.files import write_json, write_table
 from attentest.measures.classification import classification_metrics
 from attentest.models.reader import Reader
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.tokenizer import Tokenizer, mark_tokens
 from attentest.training.checkpoint import NAME as CHECKPOINT
 from attentest.training.fit import Progress
-from attentest.training.folder import write_json, write_table, write_tensors
 from attentest.training.predict import Predictions
+from attentest.training.tensors import write_tensors
 
 
 def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:

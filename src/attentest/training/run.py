@@ -15,6 +15,7 @@ import torch
 
 from attentest.corpora.corpus import Corpus, Kind
 from attentest.errors import InputError
+from attentest.files import is_folder, read_json, read_table
 from attentest.models import ModelSettings, make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
@@ -24,11 +25,11 @@ from attentest.text.sentences import sentences_of, with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
-from attentest.training.folder import is_folder, read_json, read_table, read_tensors
 from attentest.training.predict import predict_batches, shares
+from attentest.training.tensors import read_tensors
 
 if TYPE_CHECKING:
-    from attentest.report.heatmaps import Heatmaps
+    from attentest.display.heatmaps import Heatmaps
 
 FORMAT = 1
 
@@ -170,7 +171,7 @@ class Run:
 
     def attend(self, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:
         """Predictions and attention for texts of one's own; a model of pairs also needs the `second` text of each."""
-        from attentest.report.heatmaps import Heatmap, Heatmaps
+        from attentest.display.heatmaps import Heatmap, Heatmaps
 
         if self.has_given_weights:
             raise InputError("This model's weights were given for its corpus; it has none for other texts.")
@@ -217,7 +218,7 @@ class Run:
 
     def heatmaps(self, n: int = 5, *, ids: Sequence[str] | None = None, wrong: bool = False, seed: int = 0) -> Heatmaps:
         """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
-        from attentest.report.heatmaps import Heatmap, Heatmaps
+        from attentest.display.heatmaps import Heatmap, Heatmaps
 
         predictions = self.predictions
         chosen = _choose(predictions, n, ids, wrong, seed)
@@ -270,7 +271,7 @@ class Run:
         return f"Run({str(self.path)!r}: {parts} on {self.settings['corpus']['name']}; {scores})"
 
     def _repr_html_(self) -> str:
-        from attentest.report.tables import html_table
+        from attentest.display.tables import html_table
 
         rows = [(key, value) for part in ("model", "training") for key, value in self.settings[part].items()]
         scores = list(self.metrics.items()) if self.finished else []

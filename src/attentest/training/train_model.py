@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from attentest import __version__
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
+from attentest.files import hash_of, write_json
 from attentest.interventions import random_for_all
 from attentest.models import ModelSettings, make_model
 from attentest.models.build import check_pair, check_single
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
+from attentest.progress import Listener
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus, unknown_share
 from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
@@ -27,14 +28,13 @@ from attentest.text.vocabulary import Vocabulary
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.claim import clear_for, exclusive
 from attentest.training.fit import TrainingSettings, fit
-from attentest.training.folder import hash_of, write_json
-from attentest.training.listener import Listener
 from attentest.training.objectives import Adversary
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import Predictions, predict
 from attentest.training.results import write_results
 from attentest.training.run import FORMAT, Run, answer_tokens, choose_device
 from attentest.training.settings import Settings, plain, sort_settings
+from attentest.version import __version__
 
 
 class Others(NamedTuple):

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv
 
+from attentest.display.tables import html_table
 from attentest.errors import unknown_name
+from attentest.files import write_json, write_table, write_whole
 from attentest.measures.intervals import Estimate
-from attentest.report.tables import html_table
-from attentest.training.folder import write_json, write_table, write_whole
 from attentest.trials.base import Chart
 from attentest.trials.charts.files import listed, png_of, save_charts, svg_of
 

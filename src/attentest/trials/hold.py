@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from attentest import __version__
 from attentest.trials.base import (
     NOTHING_TO_MOVE,
     Columns,
@@ -24,6 +23,7 @@ from attentest.trials.base import (
 from attentest.trials.finding import Finding
 from attentest.trials.reading import readings
 from attentest.trials.subject import Subject
+from attentest.version import __version__
 
 Watch = Callable[[int, int], None]  # texts done, texts in all
 

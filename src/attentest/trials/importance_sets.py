@@ -16,7 +16,7 @@ from attentest.measures.intervals import bootstrap
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import box, boxes
 from attentest.trials.reading import Reading
-from attentest.trials.removal import renormalised
+from attentest.trials.reduced_weights import renormalised
 from attentest.trials.scores import ScoreSettings, score
 
 RANKINGS = ("random", "attention", "attention-gradient", "attention-times-gradient")

@@ -1,39 +1,125 @@
-"""Weights with items taken away: closed forms where the decoder is affine, the same answer where it is not."""
+"""T9 and T10: does removing the most attended item matter more than removing a random one?"""
 
 from __future__ import annotations
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+from dataclasses import dataclass
+from typing import ClassVar
 
-from attentest.chance import keyed_uniform
-from attentest.interventions import sums_within
+import pyarrow as pa
+
+from attentest.measures.divergences import jsd
+from attentest.measures.intervals import bootstrap
+from attentest.measures.mcnemar import mcnemar_p
+from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
+from attentest.trials.charts import cross_table, scatter
 from attentest.trials.reading import Reading
+from attentest.trials.reduced_weights import most_attended_and_random, without
 
 
-def without(reading: Reading, items: Int[Tensor, "batch variants"]) -> Float[Tensor, "batch variants tokens"]:
-    """Each variant drops one item and renormalises the rest."""
-    variants = reading.weights.unsqueeze(1).repeat(1, items.shape[1], 1)
-    return renormalised(reading, variants.scatter_(2, items.unsqueeze(2), 0.0))
+@dataclass(frozen=True)
+class Removal(SimpleTrial):
+    """ΔJS = JS(p, p without i*) − JS(p, p without r) against α_i* − α_r, for the heaviest item i* and a random r."""
+
+    name: ClassVar[str] = "removal"
+    question: ClassVar[str] = "Does removing the most attended item matter more than removing a random one?"
+    source: ClassVar[str] = "Serrano & Smith 2019 §4.1; Vashishth et al. 2019 §4.2, Fig. 3"
+    moves_weight: ClassVar[bool] = True
+    how_to_read: ClassVar[str] = (
+        "A ΔJS above 0 means that the heaviest item moves the output more than a random one does, and it should grow "
+        "with the difference of their weights; points below 0, above all with a large difference of weights, speak "
+        "against the ranking. One item is taken at a time, so a small ΔJS may also mean that others say the same."
+    )
+
+    seed: int = 0
+
+    def examine(self, reading: Reading) -> Columns:
+        items = most_attended_and_random(reading, self.seed)
+        distance = jsd(reading.decode(without(reading, items)).softmax(-1), reading.probabilities.unsqueeze(1))
+        weight = reading.attention.gather(1, items)
+        return {
+            "js_heaviest": distance[:, 0].cpu().numpy(),
+            "js_random": distance[:, 1].cpu().numpy(),
+            "delta_js": (distance[:, 0] - distance[:, 1]).cpu().numpy(),
+            "delta_attention": (weight[:, 0] - weight[:, 1]).cpu().numpy(),
+        }
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        delta = column(table, "delta_js")
+        negative = bootstrap((delta < 0).astype(float))
+        summary = {
+            "mean ΔJS": bootstrap(delta),
+            "share with ΔJS < 0": negative,
+            "mean JS, heaviest": bootstrap(column(table, "js_heaviest")),
+            "mean JS, random": bootstrap(column(table, "js_random")),
+        }
+        answer = (
+            f"Removing the heaviest item moves the output by {summary['mean ΔJS']} more (JS) than removing a random "
+            f"one; the random one matters more in {negative} of the texts."
+        )
+        chart = scatter(
+            table,
+            "delta_attention",
+            "delta_js",
+            "α of heaviest − α of random item (0–1)",
+            "ΔJS (nats)",
+            "How much more the output moves when the heaviest item goes than when a random one does, against the "
+            "difference of their weights, as in Serrano & Smith 2019, Fig. 3, and Vashishth et al. 2019, Fig. 3.",
+        )
+        return Conclusion(answer, summary, {"ΔJS by difference of weights": chart})
 
 
-def renormalised(
-    reading: Reading, left: Float[Tensor, "batch variants tokens"]
-) -> Float[Tensor, "batch variants tokens"]:
-    """What is left of the weights, summing to 1 again; where nothing is left of a text they stay as they were.
+@dataclass(frozen=True)
+class Flips(SimpleTrial):
+    """The share of texts whose decision flips when i* goes × when r goes, and McNemar's test of the difference."""
 
-    A sentence that has lost all its words, but is not the last one, stays without weights: a vector of zeros.
-    """
-    rest = sums_within(left, reading.within)
-    whole = left / rest.clamp(min=torch.finfo(left.dtype).tiny)
-    return torch.where(left.sum(-1, keepdim=True) > 0, whole, reading.weights.unsqueeze(1))
+    name: ClassVar[str] = "flips"
+    question: ClassVar[str] = "Does the decision flip when the most attended item is removed, or a random one?"
+    source: ClassVar[str] = "Serrano & Smith 2019 §4.2, Table 2"
+    moves_weight: ClassVar[bool] = True
+    how_to_read: ClassVar[str] = (
+        "Many flips only when the heaviest item goes mean that decisions hang on it; as many when a random one goes "
+        "mean that the weights single out nothing. Few flips of either kind show that no single item decides, not that "
+        "attention is wrong."
+    )
+
+    seed: int = 0
+
+    def examine(self, reading: Reading) -> Columns:
+        items = most_attended_and_random(reading, self.seed)
+        decision = reading.decode(without(reading, items)).argmax(-1)
+        flipped = (decision != reading.predicted.unsqueeze(1)).cpu().numpy()
+        return {"flip_heaviest": flipped[:, 0], "flip_random": flipped[:, 1]}
+
+    def conclude(self, table: pa.Table) -> Conclusion:
+        heaviest, random = column(table, "flip_heaviest"), column(table, "flip_random")
+        only_heaviest, only_random = int((heaviest & ~random).sum()), int((random & ~heaviest).sum())
+        cells = [
+            {"y": _word(h), "x": _word(r), "share": float(((heaviest == h) & (random == r)).mean())}
+            for h in (True, False)
+            for r in (True, False)
+        ]
+        summary = {
+            "flips when the heaviest goes": bootstrap(heaviest.astype(float)),
+            "flips when a random one goes": bootstrap(random.astype(float)),
+            "flips only when the heaviest goes": bootstrap((heaviest & ~random).astype(float)),
+            "flips only when the random one goes": bootstrap((random & ~heaviest).astype(float)),
+            "flips, heaviest − random": bootstrap(heaviest.astype(float) - random.astype(float)),
+        }
+        p = mcnemar_p(only_heaviest, only_random)
+        answer = (
+            f"The decision flips in {summary['flips when the heaviest goes']} of the texts without the heaviest item "
+            f"and in {summary['flips when a random one goes']} without a random one (McNemar p = {p:.2g})."
+        )
+        chart = cross_table(
+            cells,
+            "random item removed",
+            "heaviest item removed",
+            (_word(True), _word(False)),
+            "Shares of texts whose decision flips when the heaviest item goes and when a random one does, as in "
+            "Serrano & Smith 2019, Table 2.",
+        )
+        return Conclusion(answer, summary, {"decision flips": chart})
 
 
-def most_attended_and_random(reading: Reading, seed: int) -> Int[Tensor, "batch 2"]:
-    """The heaviest item of each text, and one drawn evenly from the others (itself if there is no other)."""
-    heaviest = reading.attention.masked_fill(~reading.mask, -1).argmax(1)
-    drawn = torch.from_numpy(keyed_uniform(seed, "random item", reading.rows, 1)[:, 0]).to(reading.weights.device)
-    others = (reading.lengths - 1).clamp(min=1)
-    place = (drawn * others).long()
-    place = torch.where((place >= heaviest) & (reading.lengths > 1), place + 1, place)
-    return torch.stack((heaviest, place), 1)
+def _word(flipped: bool) -> str:
+    return "flip" if flipped else "no flip"

@@ -26,7 +26,7 @@ from attentest.importance.sums import sums_without_each
 from attentest.measures.divergences import tvd
 from attentest.models.hierarchical import WORD
 from attentest.trials.reading import Reading
-from attentest.trials.removal import without
+from attentest.trials.reduced_weights import without
 
 ATTENTION = "attention"
 Scores = Float[Tensor, "batch tokens"]

@@ -17,9 +17,9 @@ from attentest.studies.experiments.base import (
     BASE,
     Difference,
     Experiment,
-    OnTrial,
     Result,
     Training,
+    TrialOf,
     difference,
 )
 from attentest.training.run import Run
@@ -69,8 +69,8 @@ class TrainedAdversary(Experiment):
             Training("uniform", {"projection": "uniform"}),
         ]
 
-    def trials(self) -> list[OnTrial]:
-        return [OnTrial(BASE, "adversary")]
+    def trials(self) -> list[TrialOf]:
+        return [TrialOf(BASE, "adversary")]
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
         base = runs[BASE]

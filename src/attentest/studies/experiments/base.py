@@ -33,7 +33,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class OnTrial:
+class TrialOf:
     """A trial to hold on one of the runs, for the conclusion."""
 
     label: str  # of the training, or base
@@ -60,7 +60,7 @@ class Experiment(ABC):
     def trainings(self) -> list[Training]:
         """Each after those it stands on."""
 
-    def trials(self) -> list[OnTrial]:
+    def trials(self) -> list[TrialOf]:
         return []
 
     @abstractmethod

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from attentest.studies.experiments.base import BASE, Experiment, OnTrial, Result, Training
+from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf
 from attentest.studies.experiments.informed import compare_information, on_information
 from attentest.training.run import Run
 
@@ -34,7 +34,7 @@ class Fix(Experiment):
             Training("fix attention", {"projection": "random"}),
         ]
 
-    def trials(self) -> list[OnTrial]:
+    def trials(self) -> list[TrialOf]:
         return on_information([BASE, "fix representation", "fix attention"], self.runs)
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from attentest.measures.intervals import Estimate, bootstrap, independent_difference
 from attentest.studies.cells import cell, cells_of_run, stored_estimate
 from attentest.studies.experiments.adversary import adversary_training, cells_of_difference
-from attentest.studies.experiments.base import BASE, Experiment, OnTrial, Result, Training, difference
+from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
 from attentest.trials.information import TAU_CHART, run_name, tau_boxes
@@ -41,7 +41,7 @@ class InformedAdversary(Experiment):
     def trainings(self) -> list[Training]:
         return [adversary_training(self.strength, self.epochs, self.patience)]
 
-    def trials(self) -> list[OnTrial]:
+    def trials(self) -> list[TrialOf]:
         return on_information([BASE, f"lambda {self.strength:g}"], self.runs)
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
@@ -72,15 +72,15 @@ class Gumbel(Experiment):
     def trainings(self) -> list[Training]:
         return [Training("gumbel", {"projection": f"gumbel-softmax:{self.temperature:g}"})]
 
-    def trials(self) -> list[OnTrial]:
+    def trials(self) -> list[TrialOf]:
         return on_information([BASE, "gumbel"], self.runs)
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
         return compare_information({"gumbel": "gumbel"}, findings)
 
 
-def on_information(labels: list[str], runs: int) -> list[OnTrial]:
-    return [OnTrial(label, "information", {"runs": runs}) for label in labels]
+def on_information(labels: list[str], runs: int) -> list[TrialOf]:
+    return [TrialOf(label, "information", {"runs": runs}) for label in labels]
 
 
 def compare_information(variants: Mapping[str, str], findings: Mapping[str, Any]) -> Result:

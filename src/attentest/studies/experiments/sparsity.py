@@ -14,7 +14,7 @@ from attentest.errors import InputError
 from attentest.measures.intervals import Estimate
 from attentest.measures.kendall import kendall_tau
 from attentest.studies.cells import Cell
-from attentest.studies.experiments.base import Experiment, OnTrial, Result, Training
+from attentest.studies.experiments.base import Experiment, Result, Training, TrialOf
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion
 from attentest.trials.charts import lines
@@ -44,14 +44,14 @@ class Sparsity(Experiment):
     def trainings(self) -> list[Training]:
         return [Training(f"sparsegen {value:g}", {"projection": f"sparsegen:{value:g}"}) for value in self.lambdas]
 
-    def trials(self) -> list[OnTrial]:
+    def trials(self) -> list[TrialOf]:
         dispersion = {"influence_texts": self.influence_texts}
         return [
             on
             for training in self.trainings()
             for on in (
-                OnTrial(training.label, "dispersion", dispersion),
-                OnTrial(training.label, "correlation", {"measures": ["gradient", "leave-one-out"]}),
+                TrialOf(training.label, "dispersion", dispersion),
+                TrialOf(training.label, "correlation", {"measures": ["gradient", "leave-one-out"]}),
             )
         ]
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attentest.files import write_table
+from attentest.progress import Listener
 from attentest.studies.comparison import NAME, finding, instances_of_both
 from attentest.studies.steps.instances import FILE
-from attentest.training.folder import write_table
-from attentest.training.listener import Listener
 from attentest.training.run import Run
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from attentest.corpora import load
 from attentest.corpora.stored import save_corpus
 from attentest.errors import InputError
-from attentest.training.listener import Listener
+from attentest.progress import Listener
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:

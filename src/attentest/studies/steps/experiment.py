@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attentest import __version__
+from attentest.files import read_json
+from attentest.progress import Listener
 from attentest.studies.cells import write_cells
 from attentest.studies.experiments import make_experiment
-from attentest.training.folder import read_json
-from attentest.training.listener import Listener
 from attentest.training.run import Run
 from attentest.trials.finding import Finding
+from attentest.version import __version__
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from attentest.files import write_table
+from attentest.progress import Listener
 from attentest.studies.experiments.adversary import FAR
 from attentest.studies.experiments.base import Difference, difference
-from attentest.training.folder import write_table
-from attentest.training.listener import Listener
 from attentest.training.run import Run
 from attentest.trials.instances import ORIGINAL, SCHEMA, TRAINED, instances
 from attentest.trials.subject import subject_of

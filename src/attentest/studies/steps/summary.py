@@ -10,14 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from attentest.files import read_json, write_json, write_table
+from attentest.progress import Listener
 from attentest.studies.about import about_run
 from attentest.studies.cells import Cell, cells_of_finding, cells_of_run, read_cells
 from attentest.studies.directions import Direction, examine, of_cells, of_published
-from attentest.studies.figures import Placed, across_models
-from attentest.studies.published import Compared, compare, of_corpus
+from attentest.studies.figures import StoredFinding, across_models
+from attentest.studies.published import CellComparison, compare, of_corpus
 from attentest.studies.steps.instances import FILE as INSTANCES
-from attentest.training.folder import read_json, write_json, write_table
-from attentest.training.listener import Listener
 from attentest.training.run import Run
 from attentest.trials.charts.files import listed, save_charts
 from attentest.trials.instances import HEAT_MAPS
@@ -32,7 +32,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     comparable: dict[tuple[str, str], list[Cell]] = {}
     blocks: dict[str, dict[str, Any]] = {}
     findings: list[dict[str, Any]] = []
-    placed: list[Placed] = []
+    placed: list[StoredFinding] = []
     for place in settings["results"]:
         folder = inputs[place["role"]]
         if place["kind"] == "run":
@@ -55,7 +55,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
                 cells = list(cells_of_finding(finding, place["projection"], blocks[place["block"]]["classes"]))
             target = out / "findings" / f"{_file_name(place['role'], place['block'])}, {place['name']}"
             shutil.copytree(finding_folder, target)
-            placed.append(Placed(place, finding_folder, finding))
+            placed.append(StoredFinding(place, finding_folder, finding))
             words = {key: place[key] for key in ("corpus", "block", "kind", "name")}
             answer = {"question": finding["question"], "answer": finding["answer"]}
             findings.append(words | answer | {"folder": str(target.relative_to(out))})
@@ -114,7 +114,7 @@ def _compare_later(comparable: dict[tuple[str, str], list[Cell]], place: Mapping
             comparable.setdefault((place["corpus"], found.model or place["model"]), []).append(found)
 
 
-def count(compared: Sequence[Compared]) -> dict[str, int]:
+def count(compared: Sequence[CellComparison]) -> dict[str, int]:
     return {
         "published": len(compared),
         "with public data": sum(c.theirs.public for c in compared),
@@ -139,7 +139,9 @@ def directions_table(replications: Sequence[Mapping[str, Any]]) -> list[str]:
     return lines
 
 
-def _page(summary: Mapping[str, Any], replications: Sequence[Mapping[str, Any]], compared: Sequence[Compared]) -> str:
+def _page(
+    summary: Mapping[str, Any], replications: Sequence[Mapping[str, Any]], compared: Sequence[CellComparison]
+) -> str:
     rows = f", at most {summary['rows']:,} rows a corpus" if summary["rows"] else ""
     lines = [f"# {summary['study']}", "", f"Budget: {summary['budget']}{rows}.", ""]
     lines += [f"- **missing, as a step failed**: {name}" for name in summary["missing"]]
@@ -168,7 +170,7 @@ def _page(summary: Mapping[str, Any], replications: Sequence[Mapping[str, Any]],
     return "\n".join(lines) + "\n"
 
 
-def _line(c: Compared) -> str:
+def _line(c: CellComparison) -> str:
     assert c.ours is not None
     mark = "" if c.within else " ✗"
     return (

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.training.folder import hash_of
-from attentest.training.listener import Listener
+from attentest.files import hash_of
+from attentest.progress import Listener
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:

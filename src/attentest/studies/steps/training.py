@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.corpora.stored import open_corpus
-from attentest.training.listener import Listener
+from attentest.progress import Listener
 from attentest.training.train_model import train
 
 RESUMES = True

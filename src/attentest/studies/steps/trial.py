@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from attentest.training.listener import Listener
+from attentest.progress import Listener
 from attentest.training.run import Run
 from attentest.trials import make_trial
 from attentest.trials.hold import hold

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attentest.training.folder import write_bytes
+from attentest.files import write_bytes
 from attentest.trials.base import Chart
 
 _SPELLED = {"τ": "tau", "λ": "lambda", "α": "alpha", "Δ": "delta "}

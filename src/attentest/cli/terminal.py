@@ -1,0 +1,90 @@
+"""Progress in the terminal, with time left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from attentest.engine.plan import Step
+from attentest.engine.scheduler import Watcher
+from attentest.progress import Listener
+
+
+class TerminalListener(Listener):
+    """Shows stages as bars and notes as lines, on standard error; quiet shows nothing."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        console = Console(stderr=True, quiet=quiet)
+        self._bars = Progress(
+            TextColumn("{task.description:>8}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=console,
+        )
+        self._tasks: dict[str, object] = {}
+
+    def __enter__(self) -> TerminalListener:
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bars.stop()
+
+    def progress(self, stage: str, done: int, total: int) -> None:
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(stage, total=total)
+        self._bars.update(self._tasks[stage], completed=done, total=total)  # type: ignore[arg-type]
+
+    def note(self, sentence: str) -> None:
+        self._bars.console.print(sentence, style="dim", markup=False, highlight=False)
+
+
+class TerminalWatcher(Watcher):
+    """Shows a plan as one bar over all steps, with time left, and a bar for each step that runs."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._console = Console(stderr=True, quiet=quiet)
+        self._bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=self._console,
+        )
+        self._rows: dict[str, TaskID] = {}
+
+    def __enter__(self) -> TerminalWatcher:
+        self._bars.start()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bars.stop()
+
+    def begins(self, steps: Sequence[Step], reused: int) -> None:
+        self.note(f"{len(steps)} steps to do, {reused} in the store already.")
+        # by estimated seconds: steps are of very different size
+        total = sum(max(step.seconds, 1.0) for step in steps)
+        self._all = self._bars.add_task("all steps", total=total)
+
+    def note(self, sentence: str) -> None:
+        self._bars.console.print(sentence, style="dim", markup=False, highlight=False)
+
+    def started(self, step: Step) -> None:
+        self._rows[step.key] = self._bars.add_task(f"  {step.name}", total=1.0)
+
+    def progress(self, step: Step, text: str, share: float) -> None:
+        self._bars.update(self._rows[step.key], completed=share, description=f"  {step.name}: {text}")
+
+    def finished(self, step: Step, seconds: float) -> None:
+        self._bars.remove_task(self._rows.pop(step.key))
+        self._bars.advance(self._all, max(step.seconds, 1.0))
+        self.note(f"{step.name}  {seconds:.1f} s")
+
+    def failed(self, step: Step, error: str) -> None:
+        self._bars.remove_task(self._rows.pop(step.key))
+        self._bars.advance(self._all, max(step.seconds, 1.0))
+        self.note(f"{step.name}  failed: {error.splitlines()[-1]}")

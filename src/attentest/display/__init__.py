@@ -1,0 +1,1 @@
+"""Tables and heat maps for notebook, terminal, HTML and SVG."""

@@ -1,0 +1,134 @@
+"""A text with its weights, and a handful of them that know how to show themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """Weights over the tokens of one text, whose places in it are `spans`."""
+
+    id: str
+    text: str
+    spans: Sequence[Span]
+    weights: Sequence[float]
+    classes: Sequence[str]
+    probabilities: Sequence[float]
+    label: str | None = None
+    rationale: Sequence[int] | None = None
+    second: str | None = None  # the other text of a pair, which has no weights
+    shown: str = "weight"  # what the weights are
+
+    @property
+    def predicted(self) -> str:
+        return self.classes[max(range(len(self.classes)), key=self.probabilities.__getitem__)]
+
+    @property
+    def confidence(self) -> float:
+        return max(self.probabilities)
+
+    @property
+    def strengths(self) -> list[float]:
+        """Weights as shares of the largest: what colours show."""
+        largest = max(self.weights)
+        return [weight / largest if largest else 0.0 for weight in self.weights]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines: the tokens as they stand in the text, with their weights."""
+        return {
+            "id": self.id,
+            "text": self.text,
+            **({} if self.second is None else {"second": self.second}),
+            "label": self.label,
+            "predicted": self.predicted,
+            "probabilities": dict(zip(self.classes, self.probabilities, strict=True)),
+            "tokens": [self.text[start:end] for start, end in self.spans],
+            "weights": list(self.weights),
+            "shown": self.shown,
+        }
+
+    @property
+    def legend(self) -> str:
+        """What stands before the heaviest words."""
+        return "heaviest" if self.shown == "weight" else f"heaviest ({self.shown})"
+
+    def heaviest(self, n: int = 3) -> list[tuple[str, float]]:
+        order = sorted(range(len(self.weights)), key=lambda i: -self.weights[i])[:n]
+        return [(self.text[slice(*self.spans[i])], self.weights[i]) for i in order]
+
+    def window(self, tokens: int) -> tuple[int, int]:
+        return window(self.weights, tokens)
+
+
+def window(weights: Sequence[float], tokens: int) -> tuple[int, int]:
+    """The stretch of at most `tokens` tokens that holds the most weight."""
+    if len(weights) <= tokens:
+        return 0, len(weights)
+    total = sum(weights[:tokens])
+    best, start = total, 0
+    for i in range(tokens, len(weights)):
+        total += weights[i] - weights[i - tokens]
+        if total > best + 1e-12:
+            best, start = total, i - tokens + 1
+    return start, start + tokens
+
+
+class Heatmaps(Sequence[Heatmap]):
+    """Heat maps that render in a notebook, print in a terminal, and save as HTML or SVG."""
+
+    def __init__(self, heatmaps: Sequence[Heatmap]) -> None:
+        self._heatmaps = list(heatmaps)
+
+    def __getitem__(self, index):  # type: ignore[no-untyped-def]
+        return self._heatmaps[index]
+
+    def __len__(self) -> int:
+        return len(self._heatmaps)
+
+    def html(self) -> str:
+        """One self-contained page."""
+        from attentest.display.heatmaps.html import page
+
+        return page(self)
+
+    def svg(self) -> str:
+        """One picture of all of them."""
+        from attentest.display.heatmaps.svg import picture
+
+        return picture(self)
+
+    def __rich__(self) -> RenderableType:
+        from attentest.display.heatmaps.terminal import render
+
+        return render(self)
+
+    def _repr_html_(self) -> str:
+        from attentest.display.heatmaps.html import fragment
+
+        return fragment(self)
+
+    def __repr__(self) -> str:
+        return f"Heatmaps of {len(self)} texts"
+
+    def print_unless_notebook(self) -> None:
+        try:
+            from IPython import get_ipython  # type: ignore[import-not-found,unused-ignore]
+
+            if getattr(get_ipython(), "kernel", None) is not None:
+                from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
+
+                display(self)
+                return
+        except ImportError:
+            pass
+        from rich.console import Console
+
+        Console().print(self)

@@ -1,0 +1,72 @@
+"""Heat maps as HTML: self-contained, escaped, readable in light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from attentest.display.heatmaps.heatmap import Heatmap
+from attentest.display.heatmaps.text import visible
+
+_STYLE = """
+.attentest{font:16px/1.8 system-ui,sans-serif;color:#1a1a1a;max-width:60em}
+.attentest article{margin:0 0 1.5em;padding:.8em 1em;border:1px solid #8886;border-radius:6px}
+.attentest p{margin:.3em 0;white-space:pre-wrap;overflow-wrap:anywhere}
+.attentest .about{font-size:.85em;opacity:.85}
+.attentest mark{color:inherit;border-radius:3px;padding:.1em 0;background:rgba(230,97,1,var(--w))}
+.attentest .second{border-left:3px solid #8886;padding-left:.6em;font-style:italic}
+.attentest mark.r{text-decoration:underline 2px}
+.attentest .wrong{font-weight:bold}
+@media (prefers-color-scheme:dark){.attentest{color:#eee}.attentest mark{background:rgba(230,97,1,calc(.7*var(--w)))}}
+"""
+_PAGE_STYLE = (
+    "body{font-family:system-ui,sans-serif;margin:2em auto;padding:0 1em;max-width:62em;background:#fff}"
+    "@media (prefers-color-scheme:dark){body{background:#16181c;color:#eee}}"
+)
+
+
+def fragment(heatmaps: Iterable[Heatmap]) -> str:
+    """For a notebook cell."""
+    return f'<div class="attentest"><style>{_STYLE}</style>{"".join(map(_article, heatmaps))}</div>'
+
+
+def page(heatmaps: Iterable[Heatmap]) -> str:
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>attentest: attention</title><style>{_PAGE_STYLE}</style></head>"
+        f"<body><main><h1>Attention</h1>{fragment(heatmaps)}</main></body></html>\n"
+    )
+
+
+def _article(heatmap: Heatmap) -> str:
+    predicted = f"{_safe(heatmap.predicted)} {heatmap.confidence:.2f}"
+    about = [f"<span>{_safe(heatmap.id)}</span>", f"predicted <b>{predicted}</b>"]
+    if heatmap.label is not None:
+        wrong = "" if heatmap.label == heatmap.predicted else ' class="wrong"'
+        about.append(f"<span{wrong}>label {_safe(heatmap.label)}</span>")
+    heaviest = ", ".join(f"{_safe(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
+    second = "" if heatmap.second is None else f'<p dir="auto" class="second">{_safe(heatmap.second)}</p>'
+    return (
+        f'<article><p class="about">{" · ".join(about)}</p><p dir="auto">{_marked(heatmap)}</p>{second}'
+        f'<p class="about">{_safe(heatmap.legend)}: {heaviest}</p></article>'
+    )
+
+
+def _marked(heatmap: Heatmap) -> str:
+    parts, at = [], 0
+    for i, ((start, end), strength) in enumerate(zip(heatmap.spans, heatmap.strengths, strict=True)):
+        parts.append(_safe(heatmap.text[at:start]))
+        token = _safe(heatmap.text[start:end])
+        reason = heatmap.rationale is not None and heatmap.rationale[i]
+        if strength >= 0.02 or reason:
+            kind = ' class="r"' if reason else ""
+            token = f'<mark{kind} style="--w:{strength:.2f}" title="{heatmap.weights[i]:.4f}">{token}</mark>'
+        parts.append(token)
+        at = end
+    parts.append(_safe(heatmap.text[at:]))
+    return "".join(parts)
+
+
+def _safe(text: str) -> str:
+    return escape(visible(text))

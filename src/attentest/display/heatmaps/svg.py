@@ -1,0 +1,75 @@
+"""Heat maps as one SVG picture, for papers and READMEs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from unicodedata import east_asian_width
+
+from attentest.display.heatmaps.heatmap import Heatmap
+from attentest.display.heatmaps.text import visible
+
+LONGEST = 120  # tokens shown of a long text
+WIDTH, MARGIN, LINE, SIZE = 880, 20, 26, 15
+_CHARACTER = SIZE * 0.602  # advance of a monospaced letter
+_FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+
+
+def picture(heatmaps: Iterable[Heatmap]) -> str:
+    body, y = [], MARGIN + SIZE
+    for heatmap in heatmaps:
+        parts, y = _one(heatmap, y)
+        body += parts
+    height = y - LINE // 2
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+        f'role="img" font-family="{_FONT}" font-size="{SIZE}"><title>Attention over texts</title>'
+        f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>{"".join(body)}</svg>\n'
+    )
+
+
+def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
+    about = f"{heatmap.predicted} {heatmap.confidence:.2f}"
+    if heatmap.label is not None:
+        about += f" · label {heatmap.label}"
+    if heatmap.second is not None:
+        about += f" · » {_fitting(heatmap.second)}"
+    if heatmap.shown != "weight":
+        about += f" · {heatmap.shown}"
+    parts = [f'<text x="{MARGIN}" y="{y}" fill="#555555" font-size="13">{_safe(about)}</text>']
+    y += LINE
+    x: float = MARGIN
+    start, end = heatmap.window(LONGEST)
+    strengths, at = heatmap.strengths, heatmap.spans[start][0]
+    for i in range(start, end):
+        left, right = heatmap.spans[i]
+        shown = _fitting(heatmap.text[left:right])
+        word = _safe(shown)
+        gap = _CHARACTER if heatmap.text[at:left] else 0.0
+        width = _columns(shown) * _CHARACTER
+        if x + gap + width > WIDTH - MARGIN and x > MARGIN:
+            x, gap = MARGIN, 0.0
+            y += LINE
+        x += gap
+        if strengths[i] >= 0.02:
+            parts.append(
+                f'<rect x="{x - 1:.1f}" y="{y - SIZE}" width="{width + 2:.1f}" height="{SIZE + 5}" rx="3" '
+                f'fill="#e66101" fill-opacity="{strengths[i]:.2f}"><title>{heatmap.weights[i]:.4f}</title></rect>'
+            )
+        parts.append(f'<text x="{x:.1f}" y="{y}" textLength="{width:.1f}" fill="#111111">{word}</text>')
+        x, at = x + width, right
+    return parts, y + LINE + LINE // 2
+
+
+def _fitting(word: str) -> str:
+    """A word no longer than a line."""
+    most = int((WIDTH - 2 * MARGIN) / _CHARACTER / 2)
+    return word if len(word) <= most else word[:most] + "…"
+
+
+def _columns(text: str) -> int:
+    return sum(2 if east_asian_width(c) in "WF" else 1 for c in visible(text))
+
+
+def _safe(text: str) -> str:
+    return escape(visible(text))

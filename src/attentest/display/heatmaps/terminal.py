@@ -1,0 +1,58 @@
+"""Heat maps in the terminal: a background colour a token, and the heaviest words spelt out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from attentest.display.heatmaps.heatmap import Heatmap
+from attentest.display.heatmaps.text import visible
+
+LONGEST = 120  # tokens shown of a long text
+_LIGHT, _DARK = (255, 243, 224), (230, 97, 1)  # orange: told from the text by everyone, on dark and light
+
+
+def render(heatmaps: Iterable[Heatmap]) -> RenderableType:
+    return Group(*(part for heatmap in heatmaps for part in _one(heatmap)))
+
+
+def _one(heatmap: Heatmap) -> list[RenderableType]:
+    head = Text()
+    head.append(f"{visible(heatmap.id)}  ", "dim")
+    head.append(f"{visible(heatmap.predicted)} {heatmap.confidence:.2f}", "bold")
+    if heatmap.label is not None:
+        right = heatmap.label == heatmap.predicted
+        head.append(f"  label {visible(heatmap.label)}", "green" if right else "red")
+    heaviest = ", ".join(f"{visible(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
+    second = [] if heatmap.second is None else [Text(f"» {_flat(heatmap.second)}", "italic")]
+    return [head, _coloured(heatmap), *second, Text(f"{heatmap.legend}: {heaviest}", "dim"), Text()]
+
+
+def _coloured(heatmap: Heatmap) -> Text:
+    start, end = heatmap.window(LONGEST)
+    line = Text()
+    if start:
+        line.append(f"… {start} tokens … ", "dim")
+    at = heatmap.spans[start][0]
+    strengths = heatmap.strengths
+    for i in range(start, end):
+        left, right = heatmap.spans[i]
+        line.append(_flat(heatmap.text[at:left]))
+        line.append(_flat(heatmap.text[left:right]), _style(strengths[i]))
+        at = right
+    if end < len(heatmap.spans):
+        line.append(f" … {len(heatmap.spans) - end} tokens …", "dim")
+    return line
+
+
+def _flat(text: str) -> str:
+    return visible(" ".join(text.split("\n")))
+
+
+def _style(strength: float) -> str:
+    if strength < 0.05:
+        return ""
+    red, green, blue = (round(a + strength * (b - a)) for a, b in zip(_LIGHT, _DARK, strict=True))
+    return f"black on rgb({red},{green},{blue})"

@@ -1,0 +1,105 @@
+"""Files, written whole or not at all; a damaged one is told as a sentence with its name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from attentest.errors import InputError
+
+
+def is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # a name too long for a file, say
+        return False
+
+
+def hash_of(file: Path) -> str:
+    """A hash of a file's content."""
+    try:
+        with file.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()[:16]
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}.") from error
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(draft)
+        with draft.open("rb") as handle:
+            os.fsync(handle.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    def write(draft: Path) -> None:
+        draft.write_bytes(content)
+
+    write_whole(path, write)
+
+
+def write_json(path: Path, content: Mapping[str, Any] | list[Any]) -> None:
+    text = json.dumps(without_nan(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_bytes(path, text.encode())
+
+
+def without_nan(content: Any) -> Any:
+    """JSON has no NaN: what is not defined is null."""
+    if isinstance(content, Mapping):
+        return {key: without_nan(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [without_nan(value) for value in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{path} is not there; {path.parent} is not finished, or not a folder that attentest wrote."
+        ) from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} is damaged or was not written by attentest ({error}).") from error
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    write_whole(path, lambda draft: pq.write_table(table, draft, compression="zstd"))
+
+
+def read_table(path: Path) -> pa.Table:
+    try:
+        return read_parquet(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} is not there; {path.parent} is not finished.") from error
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} is damaged or not a Parquet file.") from error
+
+
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read whole by the thread that asks: a small table is not worth a pool of them."""
+    # pyarrow's own read_table scans with two thread pools and was seen to wait on them for ever on a loaded machine
+    with pq.ParquetFile(path, pre_buffer=False) as file:
+        return file.read(columns=None if columns is None else list(columns), use_threads=False)

@@ -1,5 +1,0 @@
-"""Heat maps of attention over texts: in the terminal, as HTML, as SVG."""
-
-from attentest.report.heatmaps.heatmap import Heatmap, Heatmaps
-
-__all__ = ["Heatmap", "Heatmaps"]

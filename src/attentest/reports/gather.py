@@ -1,0 +1,280 @@
+"""Read what a folder holds (an audit, a study, a run, a trial) into what a page shows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from attentest.errors import InputError
+from attentest.files import is_folder, make_folder, read_json, read_table, write_table
+from attentest.measures.intervals import Estimate, independent_difference
+from attentest.models import ModelSettings
+from attentest.reports.contents import Block, Difference, Figure, Report, Section
+from attentest.reports.instances import read_instances, write_csv
+from attentest.reports.stored import read_finding, read_picture, read_summary
+from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
+from attentest.studies import comparison
+from attentest.studies.about import about_run
+from attentest.studies.cells import stored_estimate
+from attentest.studies.experiments import EXPERIMENTS, experiment_class
+from attentest.studies.verdict import judge
+from attentest.studies.verdict.definitions import EXPERIMENT, TRIAL
+from attentest.training.run import Run
+from attentest.trials import TRIALS, trial_class
+from attentest.trials.instances import HEAT_MAPS, instances
+from attentest.trials.subject import subject_of
+from attentest.version import __version__
+
+Thresholds = Mapping[str, float]
+COMPARISON = comparison.NAME
+VERDICT = "verdict.json"
+
+
+def gather(folder: Path, page: Path, thresholds: Thresholds) -> Report:
+    """`page` is where the page will lie: links to files start there."""
+    if not is_folder(folder):
+        raise InputError(f"{folder}: there is no such folder.")
+    reader = _Reader(folder, page.parent, thresholds)
+    if (folder / "summary.json").is_file():
+        return reader.study()
+    if (folder / "run.json").is_file():
+        return reader.run()
+    if (folder / "finding.json").is_file():
+        return reader.trial()
+    if (folder / "plan.json").is_file():
+        raise InputError(
+            f"{folder} is not finished (attentest status {folder} tells how far it is); start it again, and it goes on."
+        )
+    raise InputError(
+        f"{folder} is not the folder of an audit, a study, a run or a trial: it has no summary.json, run.json or "
+        "finding.json."
+    )
+
+
+def kept_thresholds(folder: Path) -> dict[str, float]:
+    """Those other than the usual ones that an audit was given."""
+    if not is_folder(folder) or not (folder / VERDICT).is_file():
+        return {}
+    kept = read_json(folder / VERDICT)
+    found = kept.get("thresholds", {}) if isinstance(kept, dict) else None
+    if not isinstance(found, dict):
+        raise InputError(f"{folder / VERDICT} was not written by attentest.")
+    return found
+
+
+@dataclass(frozen=True)
+class _Reader:
+    folder: Path
+    start: Path  # where links start
+    thresholds: Thresholds
+
+    def study(self) -> Report:
+        summary = read_summary(self.folder)
+        blocks = [self._block(n, name, about, summary) for n, (name, about) in enumerate(summary["blocks"].items(), 1)]
+        lead = lead_of(blocks, any(weakness(name, about) for name, about in summary["blocks"].items()))
+        differences = _differences(blocks) if summary["kind"] == COMPARISON else []
+        if (self.folder / COMPARISON / "finding.json").is_file():
+            blocks.insert(0, self._beside(summary["title"]))
+        rows = f": {summary['rows']:,} rows a corpus at most" if summary["rows"] else ""
+        tables = {"all figures": "ours.csv", "beside the published figures": "beside_published.csv"}
+        tables |= {"what the paper found": "directions.csv"} if summary["directions"] else {}
+        return Report(
+            title=summary["title"] or summary["study"],
+            kind=summary["kind"],
+            lead=lead,
+            facts=[("budget", f"{summary['budget']}{rows}"), ("attentest", __version__)],
+            notes=notes_of(summary),
+            blocks=blocks,
+            figures=[self._figure(self.folder, chart) for chart in summary.get("figures", [])],
+            directions=summary["directions"],
+            differences=differences,
+            published=[row for row in self._rows("beside_published") if row["public"] or row["ours"] is not None],
+            not_covered=summary.get("not_covered", {}),
+            files={
+                f"{title} ({kind})": self._link(path)
+                for title, name in tables.items()
+                for kind, path in _both(self.folder / name)
+            },
+        )
+
+    def run(self) -> Report:
+        run = Run(self.folder)
+        if not run.finished:
+            raise InputError(f"{self.folder} is not finished; train it to its end first.")
+        folders = sorted(path.parent for path in (self.folder / "trials").glob("*/finding.json"))
+        order = {name: place for place, name in enumerate(TRIALS)}
+        folders.sort(key=lambda f: order.get(f.name, len(order)))
+        sections = [self._section(f"model-{place.name}", place) for place in folders]
+        own = [section for section in sections if _is_of(section, run)]
+        # not at another site than the model's last
+        usual = [s for s, place in zip(sections, folders, strict=True) if s in own and place.name in TRIALS]
+        table = self.start / HEAT_MAPS / "instances.parquet"
+        write_instances(run, table)
+        about = about_run(run)
+        name = f"{about['corpus']} {ModelSettings(**run.settings['model']).name}"
+        block = Block(
+            anchor="model",
+            name=name,
+            facts=facts_of(about),
+            verdicts=judge(_summaries(usual), self.thresholds) if own else [],
+            sections=own,
+            instances=read_instances(table),
+            files=self._instance_files(table),
+        )
+        weak = weakness(name, about)
+        notes = [*([weak] if weak else []), *run.notes]
+        if not own:
+            notes.append(f"No trial was held yet: attentest trial all {self.folder}")
+        if len(own) < len(sections):
+            others = ", ".join(section.name for section in sections if section not in own)
+            notes.append(f"Left out, as they were held on another run that lay in this folder before: {others}.")
+        return Report(
+            title=f"Run {self.folder.name}",
+            kind="run",
+            lead=lead_of([block], weak is not None),
+            facts=[("attentest", __version__)],
+            notes=notes,
+            blocks=[block],
+        )
+
+    def trial(self) -> Report:
+        section = self._section("finding", self.folder)
+        signature = section.signature
+        block = Block("model", str(signature.get("corpus", "model")), [], [], [section])
+        return Report(
+            title=f"{section.kind.capitalize()} {section.name}",
+            kind="trial",
+            lead=section.answer,
+            facts=[("attentest", str(signature.get("attentest", __version__)))],
+            notes=[],
+            blocks=[block],
+        )
+
+    def _block(self, number: int, name: str, about: Mapping[str, Any], summary: Mapping[str, Any]) -> Block:
+        anchor = f"model-{number}"
+        own = [row for row in summary["findings"] if row["block"] == name]
+        folders = [self.folder / row["folder"] for row in own]
+        sections = [
+            self._section(f"{anchor}-{row['kind']}-{row['name']}", place)
+            for row, place in zip(own, folders, strict=True)
+        ]
+        kinds = {"finding": TRIAL, "experiment": EXPERIMENT}
+        failed = [row for row in summary.get("failed", []) if row["block"] == name and row["kind"] in kinds]
+        broken = {(kinds[row["kind"]], row["name"]) for row in failed}
+        table = self.folder / about["instances"] if about.get("instances") else None
+        return Block(
+            anchor=anchor,
+            name=name,
+            facts=facts_of(about),
+            verdicts=judge(_summaries(sections), self.thresholds, broken),
+            sections=sections,
+            instances=read_instances(table) if table else [],
+            files=self._instance_files(table) if table else {},
+        )
+
+    def _beside(self, title: str) -> Block:
+        """Two models against each other."""
+        place = self.folder / COMPARISON
+        table = place / "instances.parquet"
+        section = self._section("both-models", place)
+        return Block("both", title, [], [], [section], read_instances(table), self._instance_files(table))
+
+    def _section(self, anchor: str, folder: Path) -> Section:
+        finding = read_finding(folder)
+        kind, name = _kind_and_name(finding)
+        about = _class_of(kind, name)
+        return Section(
+            anchor=anchor,
+            kind=kind,
+            name=name,
+            question=finding["question"],
+            answer=finding["answer"],
+            source=about.source if about else "",
+            how_to_read=about.how_to_read if about else "",
+            summary={entry: stored_estimate(row) for entry, row in finding["summary"].items()},
+            figures=[self._figure(folder, chart) for chart in finding["charts"]],
+            notes=finding["notes"],
+            signature=finding["signature"],
+            files={
+                title: self._link(folder / finding["files"][key])
+                for title, key in (("CSV", "csv"), ("Parquet", "table"))
+                if key in finding["files"]
+            },
+        )
+
+    def _figure(self, folder: Path, chart: Mapping[str, str]) -> Figure:
+        return Figure(
+            title=chart["title"],
+            description=chart["description"],
+            spec=read_json(folder / chart["spec"]),
+            svg=read_picture(folder / chart["svg"]),
+            files={kind.upper(): self._link(folder / chart[kind]) for kind in ("svg", "png")},
+        )
+
+    def _instance_files(self, table: Path) -> dict[str, str]:
+        """Beside the page, which may lie where there is more room to write than in the folder."""
+        beside = self.start / HEAT_MAPS / f"{table.stem}.csv"
+        make_folder(beside.parent)
+        write_csv(table, beside)
+        return {"CSV": self._link(beside), "Parquet": self._link(table)}
+
+    def _link(self, path: Path) -> str:
+        return Path(os.path.relpath(path, self.start)).as_posix()
+
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        table = self.folder / f"{name}.parquet"
+        return read_table(table).to_pylist() if table.is_file() else []
+
+
+def write_instances(run: Run, path: Path) -> None:
+    """Heat maps of a run, made once."""
+    if not path.is_file() or path.stat().st_mtime < (run.path / "result.json").stat().st_mtime:
+        make_folder(path.parent)
+        write_table(path, instances(subject_of(run)))
+
+
+def _both(path: Path) -> list[tuple[str, Path]]:
+    found = [("CSV", path), ("Parquet", path.with_suffix(".parquet"))]
+    return [(kind, file) for kind, file in found if file.is_file()]
+
+
+def _kind_and_name(finding: Mapping[str, Any]) -> tuple[str, str]:
+    kinds = (EXPERIMENT, COMPARISON)
+    return next((kind for kind in kinds if kind in finding["signature"]), TRIAL), finding["trial"]
+
+
+def _summaries(sections: Sequence[Section]) -> dict[tuple[str, str], Mapping[str, Estimate]]:
+    return {(section.kind, section.name): section.summary for section in sections}
+
+
+def _is_of(section: Section, run: Run) -> bool:
+    """Whether a finding in a run's folder is of this run, and not of one that was there before it."""
+    said, made = section.signature, run.settings
+    same = all(said.get(part, made[part]) == made[part] for part in ("model", "training", "text"))
+    return same and said.get("corpus_hash") == made["corpus"]["fingerprint"]
+
+
+def _differences(blocks: Sequence[Block]) -> list[Difference]:
+    """The figures that both models have; careful, as both stand on the same texts and are taken as if they did not."""
+    if len(blocks) != 2:  # what one of them stands on failed
+        return []
+    first, second = blocks
+    others = {section.name: section.summary for section in second.sections}
+    return [
+        Difference(section.name, entry, figure, other, independent_difference(other, figure))
+        for section in first.sections
+        for entry, figure in section.summary.items()
+        if (other := others.get(section.name, {}).get(entry)) is not None
+    ]
+
+
+def _class_of(kind: str, name: str) -> Any:
+    """What a trial or experiment says about itself; None if this version has it no more."""
+    if kind == COMPARISON:
+        return comparison.ABOUT
+    if kind == EXPERIMENT:
+        return experiment_class(name) if name in EXPERIMENTS else None
+    return trial_class(name) if name in TRIALS else None

@@ -1,0 +1,98 @@
+"""Texts under several weights, from their table to what a page shows of them."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+from pathlib import Path
+from typing import Any
+
+from attentest.display.heatmaps.heatmap import window
+from attentest.errors import InputError
+from attentest.files import read_table, write_whole
+from attentest.reports.contents import Instance, Role, Variant
+from attentest.trials.instances import ADVERSARIAL, ORIGINAL, PERMUTED, SCHEMA, TRAINED
+
+LONGEST = 120  # tokens shown of a text
+ROLES: dict[str, Role] = {
+    ORIGINAL: "original",
+    PERMUTED: "permuted",
+    ADVERSARIAL: "adversarial",
+    TRAINED: "trained adversary",
+}
+
+
+def read_instances(path: Path) -> list[Instance]:
+    table = read_table(path)
+    if not set(SCHEMA.names) <= set(table.column_names):
+        raise InputError(f"{path} was not written by this version of attentest.")
+    rows = table.to_pylist()
+    return [_instance(list(variants)) for _, variants in groupby(rows, key=lambda row: row["id"])]
+
+
+def _instance(rows: Sequence[dict[str, Any]]) -> Instance:
+    first = rows[0]
+    starts, ends, text = first["start"], first["end"], first["text"]
+    places = _places([row["weight"] for row in rows])
+    return Instance(
+        id=first["id"],
+        label=first["label"],
+        tokens=[text[starts[i] : ends[i]] for i in places],
+        gaps=[text[ends[i - 1] if i else 0 : starts[i]] for i in places],
+        cuts=_cuts(places, len(starts)),
+        marks=[bool(first["rationale"][i]) for i in places] if first["rationale"] else None,
+        variants=[
+            Variant(
+                name=row["variant"],
+                role=role,
+                weights=[row["weight"][i] for i in places],
+                largest=max(filter(math.isfinite, row["weight"]), default=0.0),
+                predicted=row["predicted"],
+                probability=row["probability"],
+                tvd=row["tvd"],
+                jsd=row["jsd"],
+            )
+            for row, role in zip(rows, _roles([row["variant"] for row in rows]), strict=True)
+        ],
+        second=first["second"],
+    )
+
+
+def _places(weights: Sequence[Sequence[float]]) -> list[int]:
+    """The tokens to show under all variants: as long a stretch with the most weight of each as fits."""
+
+    def stretches(tokens: int) -> list[int]:
+        return sorted({place for variant in weights for place in range(*window(variant, tokens))})
+
+    tried = (stretches(LONGEST // parts) for parts in range(1, len(weights) + 1))
+    return next(places for places in tried if len(places) <= LONGEST)
+
+
+def _cuts(places: Sequence[int], tokens: int) -> dict[int, int]:
+    steps = enumerate(pairwise([-1, *places, tokens]))
+    return {n: here - last - 1 for n, (last, here) in steps if here - last > 1}
+
+
+def _roles(names: Sequence[str]) -> list[Role]:
+    """Of two models that are compared either may bear any name, such as “adversarial”."""
+    if not {ORIGINAL, PERMUTED, ADVERSARIAL} <= set(names):
+        return ["model"] * len(names)
+    return [ROLES.get(name, "model") for name in names]
+
+
+def write_csv(path: Path, target: Path) -> None:
+    """The table as CSV, a line for each token of each variant."""
+    names = ("id", "label", "variant", "predicted", "probability", "tvd", "jsd")
+
+    def write(draft: Path) -> None:
+        with draft.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow([*names, "place", "token", "weight"])
+            for row in read_table(path).to_pylist():
+                head = [row[name] for name in names]
+                places = zip(row["start"], row["end"], row["weight"], strict=True)
+                writer.writerows([*head, n, row["text"][a:b], weight] for n, (a, b, weight) in enumerate(places))
+
+    write_whole(target, write)

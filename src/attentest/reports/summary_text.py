@@ -1,0 +1,77 @@
+"""What a page says in words: the facts of a model, notes about what was left out, and the sentence at its top."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attentest.reports.contents import Block
+
+BARELY = 0.05  # above the share of the most frequent class
+
+
+def facts_of(about: Mapping[str, Any]) -> list[tuple[str, str]]:
+    settings = about.get("settings")
+    if settings is None:  # a model of the user's own
+        return [("texts", f"{about['texts']:,}"), ("classes", ", ".join(about["classes"]))]
+    corpus, model, training, text = (settings[name] for name in ("corpus", "model", "training", "text"))
+    rows = {split: sum(count.values()) for split, count in corpus.get("rows", {}).items()}
+    parts = " + ".join(str(model[name]) for name in ("encoder", "alignment", "projection"))
+    scores = {name: value for name, value in about["metrics"].items() if value is not None}
+    found = [
+        ("on the test texts", ", ".join(f"{name} {value:.3f}" for name, value in scores.items())),
+        ("model", parts if model.get("structure", "flat") == "flat" else f"{model['structure']}, {parts}"),
+        ("rows", ", ".join(f"{split} {count:,}" for split, count in rows.items())),
+        ("classes", ", ".join(map(str, corpus["classes"][:12])) + (" …" if len(corpus["classes"]) > 12 else "")),
+        ("training", f"{training['epochs']} epochs, vectors {text['vectors']}, seed {training['seed']}"),
+        ("corpus hash", str(corpus["fingerprint"])),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def notes_of(summary: Mapping[str, Any]) -> list[str]:
+    """What was left out, what failed, and what became of the rows of each corpus."""
+    of_corpora: dict[str, str] = {}
+    for about in summary["blocks"].values():
+        named = f"{about['corpus']}: " if len({a["corpus"] for a in summary["blocks"].values()}) > 1 else ""
+        of_corpora |= {f"{named}{note}": "" for note in about["notes"]}
+    missing = [f"Missing, as a step failed: {name}." for name in summary["missing"]]
+    weak = [note for name, about in summary["blocks"].items() if (note := weakness(name, about))]
+    return [*weak, *summary.get("notes", []), *missing, *of_corpora]
+
+
+def weakness(name: str, about: Mapping[str, Any]) -> str | None:
+    """A model that has learned next to nothing has no attention worth explaining."""
+    counts, accuracy = about.get("test_rows"), about.get("metrics", {}).get("accuracy")
+    if not counts or accuracy is None:
+        return None
+    most = max(counts.values()) / sum(counts.values())
+    if accuracy > most + BARELY:
+        return None
+    return (
+        f"{name} is right in {accuracy:.3f} of the test texts, and its most frequent class is in {most:.3f}: what it "
+        "attends to explains little before it has learned more (more rows or epochs)."
+    )
+
+
+def lead_of(blocks: Sequence[Block], weak: bool = False) -> str:
+    """What the verdicts say of a single model, with a warning if it has learned next to nothing."""
+    if len(blocks) != 1 or not blocks[0].verdicts:
+        count = {1: "One model", 2: "Two models"}.get(len(blocks), f"{len(blocks)} models")
+        return f"{count} put on trial: can the attention be trusted as an explanation, and in which sense?"
+    answers: dict[str, list[str]] = {}
+    for verdict in blocks[0].verdicts:
+        answers.setdefault(verdict.answer, []).append(verdict.definition.name)
+    words = {
+        "yes": ("it is ", "and"),
+        "no": ("it is not ", "or"),
+        "unclear": ("it is unclear whether it is ", "or"),
+        "not tested": ("it was not tested whether it is ", "or"),
+    }
+    parts = [words[a][0] + _listed(names, words[a][1]) for a in words if (names := answers.get(a))]
+    warning = "The model has hardly learned its task, so that this says little. " if weak else ""
+    return f"{warning}This model's attention: {'; '.join(parts)}."
+
+
+def _listed(names: Sequence[str], word: str) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"

@@ -1,0 +1,339 @@
+"""The page of any folder that attentest wrote: what is on it, where its links lead, and what is said of broken ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from dotted import dotted_corpus
+from page_tree import Tree
+from test_engine import Here
+
+import attentest
+from attentest.audits import Audit
+from attentest.engine import Store
+from attentest.reports.write import write_report
+from attentest.studies.expand import expand
+from attentest.studies.run_study import run_planned
+from attentest.studies.schema import Study
+from attentest.trials import hold, make_trial, subject_of
+from attentest.trials.instances import SHOWN, instances
+
+HARD = "a b#1 100%20 é?&"  # a folder's name with all that a link must hide
+
+
+def broken_links(page: Path) -> list[Path]:
+    tree = Tree.of(page.read_text(encoding="utf-8"))
+    beside = {link for link in [*tree.values("href"), *tree.values("src")] if not link.startswith(("#", "data:"))}
+    assert beside
+    return [file for link in beside if not (file := page.parent / unquote(link)).is_file()]
+
+
+@pytest.fixture(scope="session")
+def with_trials(run: attentest.Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run's folder with two trials held; for reading only."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    shutil.copytree(run.path, folder)
+    subject = subject_of(attentest.open_run(folder), texts=8)
+    hold([make_trial("removal"), make_trial("permutation", permutations=3)], subject)
+    return folder
+
+
+@pytest.fixture
+def mine(with_trials: Path, tmp_path: Path) -> Path:
+    """A copy of it to write into, in a folder with a hard name."""
+    return shutil.copytree(with_trials, tmp_path / HARD / "run")
+
+
+@pytest.fixture
+def audit(audited: Audit, tmp_path: Path) -> Path:
+    return shutil.copytree(audited.folder, tmp_path / HARD / "audit")
+
+
+def test_of_an_audit_it_is_the_same_again(audited: Audit, audit: Path) -> None:
+    report, page = write_report(audit)
+    assert page == audit / "report.html"
+    assert report.lead == audited.report.lead
+    assert [s.anchor for s in report.blocks[0].sections] == [s.anchor for s in audited.report.blocks[0].sections]
+    assert report.blocks[0].instances == audited.report.blocks[0].instances
+    assert broken_links(page) == []
+
+
+def test_of_a_study_of_two_models(tmp_path: Path) -> None:
+    models = ({"encoder": "average"}, {"encoder": "none"})
+    training = {"epochs": 1, "dimension": 8, "hidden": 4}
+    study = Study("two", corpora=("planted",), columns={"rows": 80}, models=models, training=training,
+                  trials={"uniform": {}}, texts=5)  # fmt: skip
+    out = tmp_path / HARD / "study"
+    assert run_planned(expand(study), out, Here, Store(tmp_path / "store")).failed == {}
+    report, page = write_report(out)
+    assert (report.kind, len(report.blocks)) == ("study", 2)
+    assert report.lead.startswith("Two models put on trial")
+    assert len(report.figures) == 1  # both models in one
+    assert broken_links(page) == []
+    kept = json.loads((out / "verdict.json").read_text())
+    assert list(kept["models"]) == [block.name for block in report.blocks]
+
+
+def test_of_a_run_on_trial(mine: Path) -> None:
+    report, page = write_report(mine)
+    (block,) = report.blocks
+    assert [section.name for section in block.sections] == ["permutation", "removal"]  # as trials are listed
+    answers = {verdict.definition.name: verdict.answer for verdict in block.verdicts}
+    assert answers["faithful"] != "not tested"
+    assert answers["stable"] == "not tested"
+    assert len(block.instances) == SHOWN
+    assert broken_links(page) == []
+    made = pq.read_table(mine / "heat maps" / "instances.parquet")
+    assert made.equals(instances(subject_of(attentest.open_run(mine))))
+
+
+def test_heat_maps_of_a_run_are_made_once_and_anew_after_another_training(mine: Path) -> None:
+    write_report(mine)
+    table = mine / "heat maps" / "instances.parquet"
+    made = table.stat().st_mtime_ns
+    write_report(mine)
+    assert table.stat().st_mtime_ns == made
+    later = table.stat().st_mtime + 10
+    os.utime(mine / "result.json", (later, later))
+    write_report(mine)
+    assert table.stat().st_mtime_ns != made
+
+
+def test_of_a_run_without_trials(run: attentest.Run, tmp_path: Path) -> None:
+    folder = shutil.copytree(run.path, tmp_path / "bare", ignore=shutil.ignore_patterns("trials"))
+    report, page = write_report(folder)
+    assert report.blocks[0].verdicts == []
+    assert report.blocks[0].sections == []
+    assert len(report.blocks[0].instances) == SHOWN
+    assert "attentest trial all" in report.notes[-1]
+    assert not (folder / "verdict.json").exists()
+    assert broken_links(page) == []
+
+
+def test_only_the_usual_site_of_a_hierarchical_model_is_judged(tmp_path: Path) -> None:
+    """Both findings are shown, and that of the words does not stand in for that of the sentences."""
+    run = attentest.train(
+        dotted_corpus(120), tmp_path / "han", structure="hierarchical", epochs=2, dimension=8, hidden=4
+    )
+    subject = subject_of(run, texts=20)
+    found = {site: hold([make_trial("permutation")], replace(subject, site=site))[0] for site in ("sentence", "word")}
+    figures = [finding.summary["mean of median TVD"] for finding in found.values()]
+    assert figures[0] != figures[1]
+    (block,) = write_report(run.path)[0].blocks
+    assert len(block.sections) == 2
+    (judged,) = [r.figure for v in block.verdicts for r in v.rulings if r.figure is not None]
+    assert judged == figures[0]
+
+
+def test_of_a_trial(mine: Path) -> None:
+    report, page = write_report(mine / "trials" / "removal")
+    (section,) = report.blocks[0].sections
+    assert (report.kind, report.title, report.lead) == ("trial", "Trial removal", section.answer)
+    assert report.blocks[0].verdicts == []
+    assert not (mine / "trials" / "removal" / "verdict.json").exists()
+    assert broken_links(page) == []
+
+
+@pytest.mark.parametrize("place", ["pages/100% #1/page.html", "page.html", "audit/findings/page.html"])
+def test_a_page_elsewhere_links_to_the_folder(audit: Path, place: str) -> None:
+    kept = (audit / "verdict.json").read_text()
+    report, page = write_report(audit, audit.parent / place, {"faithful.gradient": 0.01})
+    assert page == audit.parent / place
+    assert broken_links(page) == []
+    assert any(f.startswith("..") or "audit/" in f for f in report.files.values())
+    assert (audit / "verdict.json").read_text() == kept  # a page elsewhere is no new verdict of this folder
+
+
+def test_relative_folders_link_as_well(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(mine.parent)
+    for folder, page in (("run", None), ("run/../run", "page.html"), (".", None)):
+        if folder == ".":
+            monkeypatch.chdir(mine)
+        _, made = write_report(Path(folder), None if page is None else Path(page))
+        assert broken_links(made) == []
+
+
+def test_thresholds_are_kept_until_others_are_given(mine: Path) -> None:
+    def ruling(thresholds: dict[str, float] | None) -> Any:
+        report, _ = write_report(mine, thresholds=thresholds)
+        rulings = [r for v in report.blocks[0].verdicts for r in v.rulings]
+        return next(r for r in rulings if r.criterion.name == "faithful.permutation")
+
+    usual = ruling(None)
+    assert usual.threshold == 0.1
+    changed = ruling({"faithful.permutation": 0.9})
+    assert changed.threshold == 0.9
+    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == {"faithful.permutation": 0.9}
+    assert ruling(None) == changed
+    assert ruling({}) == usual
+    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == {}
+
+
+def text(content: str) -> Callable[[Path], None]:
+    return lambda file: file.write_text(content) and None
+
+
+def parquet(table: pa.Table) -> Callable[[Path], None]:
+    return lambda file: pq.write_table(table, file)
+
+
+def half(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+
+
+GARBAGE = {"empty": text(""), "a list": text("[1]"), "null": text("null"), "{}": text("{}"), "half": half}
+OTHER = parquet(pa.table({"a": [1]}))
+
+
+@pytest.mark.parametrize("damage", GARBAGE)
+@pytest.mark.parametrize("name", ["summary.json", "verdict.json", "findings/*, removal/finding.json"])
+def test_damaged_files_of_an_audit_are_told(audit: Path, name: str, damage: str) -> None:
+    (file,) = audit.glob(name)
+    GARBAGE[damage](file)
+    if (name, damage) == ("verdict.json", "{}"):
+        write_report(audit)  # nothing was kept
+        return
+    with pytest.raises(attentest.InputError, match=r"attentest|damaged|earlier version"):
+        write_report(audit)
+
+
+def without(content: Any, *path: str | int) -> None:
+    for key in path[:-1]:
+        content = content[key]
+    del content[path[-1]]
+
+
+SUMMARY = ("study", "title", "kind", "budget", "rows", "notes", "missing", "directions", "findings", "blocks")
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        *(("summary.json", (key,)) for key in SUMMARY),
+        *(("summary.json", ("findings", 0, key)) for key in ("block", "kind", "name", "folder")),
+        *(("findings/*, removal/finding.json", (key,)) for key in ("trial", "summary", "signature", "notes", "files")),
+        *(("findings/*, removal/finding.json", ("summary", "mean ΔJS", key)) for key in ("value", "n")),
+        *(("findings/*, removal/finding.json", ("charts", 0, key)) for key in ("title", "spec", "svg", "png")),
+    ],
+)
+def test_entries_that_are_missing_are_told(audit: Path, name: str, lost: tuple) -> None:
+    (file,) = audit.glob(name)
+    content = json.loads(file.read_text())
+    without(content, *lost)
+    file.write_text(json.dumps(content))
+    with pytest.raises(attentest.InputError, match=r"was not written by|earlier version"):
+        write_report(audit)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("findings/*, removal/*.svg", Path.unlink),
+        ("findings/*, removal/*.svg", lambda file: file.write_bytes(b"\xff\xfe\xff")),
+        ("findings/*, removal/*-*.json", Path.unlink),
+        ("findings/*, removal/*-*.json", half),
+        ("findings/*, removal/finding.json", Path.unlink),
+        ("heat maps/*.parquet", Path.unlink),
+        ("heat maps/*.parquet", half),
+        ("heat maps/*.parquet", OTHER),
+    ],
+)
+def test_files_that_are_missing_or_foreign_are_told(audit: Path, name: str, damage: Callable) -> None:
+    damage(sorted(audit.glob(name))[0])
+    with pytest.raises(attentest.InputError):
+        write_report(audit)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("run.json", text("{}")),
+        ("result.json", Path.unlink),
+        ("result.json", text("[]")),
+        ("predictions.parquet", OTHER),
+        ("attention.parquet", half),
+        ("attention.parquet", lambda file: pq.write_table(pq.read_table(file).slice(1), file)),
+        ("model.safetensors", half),
+        ("vocabulary.json", text("[]")),
+        ("trials/removal/finding.json", text("{}")),
+        ("heat maps", text("a file")),
+    ],
+)
+def test_damaged_runs_are_told(mine: Path, name: str, damage: Callable) -> None:
+    damage(mine / name)
+    with pytest.raises(attentest.InputError):
+        write_report(mine)
+
+
+def test_foreign_folders_are_told(tmp_path: Path) -> None:
+    with pytest.raises(attentest.InputError, match="there is no such folder"):
+        write_report(tmp_path / "nothing")
+    with pytest.raises(attentest.InputError, match="is not the folder of an audit, a study, a run or a trial"):
+        write_report(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(attentest.InputError, match="there is no such folder"):
+        write_report(tmp_path / "file")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]  # nothing was left behind
+
+
+def test_places_that_a_page_cannot_have_are_told(mine: Path) -> None:
+    (mine.parent / "file").write_text("")
+    for place in (mine.parent / "file" / "page.html", mine.parent):
+        with pytest.raises(attentest.InputError, match=r"cannot be (made|written)"):
+            write_report(mine, place)
+
+
+def test_trials_of_a_run_that_lay_in_the_folder_before_are_left_out(mine: Path) -> None:
+    place = mine / "trials" / "removal" / "finding.json"
+    finding = json.loads(place.read_text())
+    finding["signature"]["model"]["encoder"] = "cnn"
+    place.write_text(json.dumps(finding))
+    report, _ = write_report(mine)
+    assert [section.name for section in report.blocks[0].sections] == ["permutation"]
+    assert report.notes[-1].endswith("lay in this folder before: removal.")
+    rulings = {r.criterion.name: r for v in report.blocks[0].verdicts for r in v.rulings}
+    assert rulings["faithful.removal"].why == "the trial removal was not held"
+
+
+def test_the_verdict_beside_a_page_is_that_pages(mine: Path, tmp_path: Path) -> None:
+    chosen = {"faithful.permutation": 0.7}
+    write_report(mine, mine / "report.html", chosen)
+    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == chosen
+    write_report(mine, tmp_path / "elsewhere.html", {"faithful.permutation": 0.8})
+    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == chosen
+
+
+def test_a_page_elsewhere_writes_nothing_into_the_folder(mine: Path, audit: Path, tmp_path: Path) -> None:
+    for folder in (mine, audit):
+        before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+        _, page = write_report(folder, tmp_path / "pages" / folder.name / "page.html")
+        assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
+        assert broken_links(page) == []
+
+
+def test_an_audit_that_was_stopped_is_told_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("{}")
+    with pytest.raises(attentest.InputError, match="is not finished"):
+        write_report(tmp_path)
+
+
+def test_an_experiment_that_failed_is_not_said_to_be_left_out(audit: Path) -> None:
+    summary = json.loads((audit / "summary.json").read_text())
+    block = next(iter(summary["blocks"]))
+    summary["findings"] = [row for row in summary["findings"] if row["name"] != "guides"]
+    summary["failed"] = [{"block": block, "kind": "experiment", "name": "guides"}]
+    (audit / "summary.json").write_text(json.dumps(summary))
+    report, _ = write_report(audit)
+    rulings = {r.criterion.name: r for v in report.blocks[0].verdicts for r in v.rulings}
+    assert rulings["informative.guide"].why == "the experiment guides failed"

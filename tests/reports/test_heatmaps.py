@@ -1,0 +1,127 @@
+"""Heat maps: weights shown where they belong, and hostile text shown as text."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+from rich.console import Console
+
+from attentest.display.heatmaps import Heatmap, Heatmaps
+
+HOSTILE = (
+    '<script>alert(1)</script> & "quoted" \x1b[31mred\x1b[0m \x00nul \u202eturned \U0001f600 שלום ]]> [bold]x[/bold]'
+)
+
+
+def heatmap(text: str, weights: list[float] | None = None, **about: object) -> Heatmap:
+    spans = [m.span() for m in re.finditer(r"\S+", text)]
+    given = weights or [1 / len(spans)] * len(spans)
+    return Heatmap("1", text, spans, given, ["no", "yes"], [0.25, 0.75], **about)  # type: ignore[arg-type]
+
+
+class Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(html: str) -> Reader:
+    reader = Reader()
+    reader.feed(html)
+    return reader
+
+
+def printed(heatmaps: Heatmaps, **console: object) -> str:
+    target = Console(width=200, record=True, file=open("/dev/null", "w"), **console)  # type: ignore[arg-type] # noqa: SIM115, PTH123
+    target.print(heatmaps)
+    return target.export_text(styles=bool(console))
+
+
+def test_html_holds_the_text_and_the_weights() -> None:
+    page = Heatmaps([heatmap("good film", [0.8, 0.2], label="no")]).html()
+    assert '--w:1.00" title="0.8000">good</mark>' in page
+    assert '--w:0.25" title="0.2000">film</mark>' in page
+    assert "predicted <b>yes 0.75</b>" in page
+    assert 'class="wrong">label no' in page
+
+
+def test_html_has_no_request_and_no_script() -> None:
+    page = Heatmaps([heatmap("good film")]).html()
+    assert not re.search(r"https?://|<script|<link|src=|@import|url\(", page)
+
+
+def test_html_escapes_everything() -> None:
+    found = Heatmaps([heatmap(HOSTILE, label="<b>")])
+    reader = read(found.html())
+    assert "script" not in reader.tags
+    assert "<script>alert(1)</script>" in reader.text
+    assert not re.search("[\x00-\x08\x0b-\x1f\u202e]", found.html())
+    assert "label <b>" in reader.text
+
+
+def test_svg_is_well_formed_whatever_the_text() -> None:
+    root = ElementTree.fromstring(Heatmaps([heatmap(HOSTILE), heatmap("plain text")]).svg())
+    words = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "<script>alert(1)</script>" in words
+    assert "plain" in words
+
+
+@pytest.mark.parametrize("text", ["word " * 100, "x" * 3000, "短" * 500])
+def test_svg_wraps_long_lines_within_the_picture(text: str) -> None:
+    root = ElementTree.fromstring(Heatmaps([heatmap(text)]).svg())
+    width = float(root.attrib["width"])
+    texts = list(root.iter("{http://www.w3.org/2000/svg}text"))
+    assert max(float(t.attrib["x"]) + float(t.attrib.get("textLength", 0)) for t in texts) <= width
+    assert max(float(t.attrib["y"]) for t in texts) < float(root.attrib["height"])
+
+
+def test_terminal_shows_text_and_heaviest_words_without_colour() -> None:
+    shown = printed(Heatmaps([heatmap("a very good film", [0.1, 0.2, 0.6, 0.1])]))
+    assert "a very good film" in shown
+    assert "heaviest: good 0.60, very 0.20" in shown
+
+
+def test_terminal_cannot_be_steered_by_text() -> None:
+    shown = printed(Heatmaps([heatmap(HOSTILE)]))
+    assert "\x1b" not in shown
+    assert "␛[31mred" in shown
+    assert "[bold]x[/bold]" in shown
+    assert "\u202e" not in shown
+
+
+def test_terminal_colours_follow_weights() -> None:
+    shown = printed(Heatmaps([heatmap("aa bb", [0.9, 0.1])]), force_terminal=True, color_system="truecolor")
+    assert "48;2;230;97;1maa" in shown
+
+
+def test_long_texts_are_shown_where_the_weight_is() -> None:
+    weights = [0.0] * 500
+    weights[400] = 1.0
+    shown = printed(Heatmaps([heatmap(" ".join(f"w{i}" for i in range(500)), weights)]))
+    assert "w400" in shown
+    assert "w10 " not in shown
+    assert "tokens …" in shown
+
+
+@pytest.mark.parametrize(("tokens", "expected"), [(10, (0, 5)), (2, (3, 5)), (1, (3, 4)), (5, (0, 5))])
+def test_window_holds_the_most_weight(tokens: int, expected: tuple[int, int]) -> None:
+    assert heatmap("a b c d e", [0.1, 0.2, 0.1, 0.4, 0.2]).window(tokens) == expected
+
+
+def test_all_zero_weights_can_be_shown() -> None:
+    assert Heatmaps([heatmap("a b", [0.0, 0.0])])[0].strengths == [0.0, 0.0]
+
+
+def test_rationale_is_underlined() -> None:
+    page = Heatmaps([heatmap("a b", [0.5, 0.5], rationale=[0, 1])]).html()
+    assert page.count('class="r"') == 1
