@@ -8,15 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from attentest.engine import Plan, Step, Store, run_plan
-from attentest.engine.code_version import _imports, code_version
+from attentest.engine.code_version import _imports, code_version, meaning
 from attentest.engine.local import LocalPool, attempt
 from attentest.engine.perform import perform
-from attentest.engine.scheduler import Event, Watcher
+from attentest.engine.scheduler import Event, Runner, Watcher
 from attentest.engine.store import DamagedError
 from attentest.errors import InputError
 
@@ -31,8 +32,8 @@ class Here:
     def __init__(self, store: Store) -> None:
         self.store, self.events = store, []
 
-    def start(self, step: Step) -> None:
-        self.events.append(attempt(step, self.store))
+    def start(self, steps: list[Step]) -> None:
+        self.events += attempt(steps, self.store)
 
     def wait(self) -> list[Event]:
         found, self.events = self.events, []
@@ -96,6 +97,78 @@ def test_code_versions_follow_imports() -> None:
     assert code_version("attentest.errors") == code_version("attentest.errors")
 
 
+CODE = b'''"""What it is."""
+class A:
+    """Says."""
+    how_to_read: ClassVar[str] = "high is high"
+    size: int = setting(3, help="How large.")
+    def double(self):
+        """Twice."""
+        return 2 * self.size  # the point of it
+'''
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        (b"What it is.", b"What it was.", True),
+        (b"Says.", b"Tells.", True),
+        (b"high is high", b"low is low", True),
+        (b"How large.", b"The size.", True),
+        (b"  # the point of it", b"", True),
+        (b"    def double", b"\n\n    def double", True),
+        (b"2 * self", b"3 * self", False),
+        (b"setting(3", b"setting(4", False),
+        (b"double", b"twice", False),
+    ],
+)
+def test_a_version_follows_what_code_does_and_not_what_it_says(before: bytes, after: bytes, same: bool) -> None:
+    assert before in CODE
+    assert (meaning(CODE) == meaning(CODE.replace(before, after))) is same
+
+
+def side_by_side(log: Path, numbers: tuple[int, ...], breaks: tuple[int, ...] = ()) -> Plan:
+    """Steps that can be done together, all on one other."""
+    plan = Plan()
+    first = plan.add("first", f"{TOY}:add", {"number": 1, "log": str(log)})
+    for number in numbers:
+        settings = {"number": number, "log": str(log), **({"breaks": True} if number in breaks else {})}
+        plan.add(f"add {number}", f"{TOY}:add", settings, {"before": first}, together="same")
+    return plan
+
+
+@pytest.mark.parametrize("runner", [Here, lambda store: LocalPool(store, 2)])
+def test_steps_that_go_together_are_done_in_one_go(tmp_path: Path, runner: Callable[[Store], Runner]) -> None:
+    store, plan = Store(tmp_path / "store"), side_by_side(tmp_path, (10, 20, 30))
+    outcome = run_plan(plan, store, runner(store))
+    assert (outcome.done, outcome.failed) == (4, {})
+    assert (tmp_path / "together").read_text().split() == ["3", "3", "3"]
+    assert sorted(ran(tmp_path)) == [1, 10, 20, 30]
+    assert [(store.fetch(s.key) / "sum").read_text() for s in plan] == ["1", "11", "21", "31"]
+    more = run_plan(side_by_side(tmp_path, (10, 20, 30, 40, 50)), store, runner(store))  # only what is missing
+    assert (more.done, more.reused) == (2, 4)
+    assert (tmp_path / "together").read_text().split() == ["3", "3", "3", "2", "2"]
+
+
+@pytest.mark.parametrize("runner", [Here, lambda store: LocalPool(store, 2)])
+def test_of_steps_that_go_together_only_the_broken_one_fails(tmp_path: Path, runner: Callable[[Store], Runner]) -> None:
+    store, plan = Store(tmp_path / "store"), side_by_side(tmp_path, (10, 20, 30), breaks=(20,))
+    outcome = run_plan(plan, store, runner(store))
+    assert outcome.failed == {"add 20": "this one breaks"}
+    assert outcome.done == 3
+    assert [store.has(step.key) for step in plan] == [True, True, False, True]
+
+
+def test_a_worker_that_dies_with_several_steps_loses_none_of_them(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), Plan()
+    for number in (1, 2, 3):
+        settings = {"number": number, "log": str(tmp_path), "dies": number == 2}
+        plan.add(f"add {number}", f"{TOY}:add", settings, together="same")
+    outcome = run_plan(plan, store, LocalPool(store, 2))
+    assert (outcome.done, outcome.failed) == (3, {})
+    assert all(store.has(step.key) for step in plan)
+
+
 def test_a_failed_step_stops_only_what_stands_on_it(tmp_path: Path) -> None:
     store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
     broken = plan.add("broken", f"{TOY}:fail", {})
@@ -137,11 +210,11 @@ def test_an_input_damaged_while_the_plan_runs_is_made_again(tmp_path: Path) -> N
     first, last = plan
 
     class Spoiled(Here):
-        def start(self, step: Step) -> None:
-            if step is last and not (tmp_path / "spoiled").exists():
+        def start(self, steps: list[Step]) -> None:
+            if steps == [last] and not (tmp_path / "spoiled").exists():
                 (tmp_path / "spoiled").touch()
                 (store.path(first.key) / "sum").write_text("7")
-            super().start(step)
+            super().start(steps)
 
     watcher = Notes()
     outcome = run_plan(plan, store, Spoiled(store), [watcher])
@@ -158,7 +231,7 @@ def test_an_input_that_stays_damaged_fails_the_step(tmp_path: Path) -> None:
         def start(self, step: Step) -> None:
             if step is last:
                 (store.path(first.key) / "sum").write_text("7")
-            super().start(step)
+            super().start(steps)
 
     outcome = run_plan(plan, store, Spoiled(store))
     assert list(outcome.failed) == ["add 2"]

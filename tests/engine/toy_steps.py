@@ -11,6 +11,8 @@ from attentest.errors import InputError
 
 def add(settings: dict, inputs: dict[str, Path], out: Path, listener: object) -> None:
     """The sum of a number and of what the inputs hold; leaves a mark each time it runs."""
+    if settings.get("breaks"):
+        raise InputError("this one breaks")
     total = settings["number"] + sum(int((path / "sum").read_text()) for path in inputs.values())
     mark(settings)
     time.sleep(settings.get("seconds", 0))
@@ -18,6 +20,16 @@ def add(settings: dict, inputs: dict[str, Path], out: Path, listener: object) ->
         (Path(settings["log"]) / "died").touch()
         os.kill(os.getpid(), 9)
     (out / "sum").write_text(str(total))
+
+
+def add_together(tasks: list, listener: object) -> None:
+    """All at once; any that is told to fails them all."""
+    for task in tasks:
+        with (Path(task.settings["log"]) / "together").open("a") as file:
+            file.write(f"{len(tasks)}\n")
+        if task.settings.get("breaks"):
+            raise RuntimeError("not all of these can be done at once")
+        add(task.settings, task.inputs, task.out, listener)
 
 
 def fail(settings: dict, inputs: dict[str, Path], out: Path, listener: object) -> None:

@@ -1,4 +1,7 @@
-"""The version of a piece of code: a hash of its module and of every module of this package that it imports."""
+"""The version of a piece of code: a hash of what it does, and of every module of this package that it imports.
+
+What it does is its syntax tree, without what only people read: comments, docstrings and help texts.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,27 @@ from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = "attentest"
+SPEAKING = ("display", "errors", "progress", "version")  # rooms that show and tell: no result depends on them
+FOR_PEOPLE = ("help", "metadata")  # keyword arguments
+SAID_ON_PAGES = ("how_to_read", "source", "needs")  # class variables that a page reads from the class
 _ROOT = Path(__file__).parents[1]
 
 
 @cache
 def code_version(*modules: str) -> str:
+    digest = hashlib.sha256()
+    for module in sorted(imported_by(*modules)):
+        digest.update(module.encode() + b"\0" + _digest(module))
+    return digest.hexdigest()
+
+
+@cache
+def _digest(module: str) -> bytes:
+    return hashlib.sha256(meaning(_source(module)).encode()).digest()
+
+
+def imported_by(*modules: str) -> set[str]:
+    """These modules, and all of this package that they import, directly or not."""
     found: set[str] = set()
     waiting = list(modules)
     while waiting:
@@ -21,15 +40,31 @@ def code_version(*modules: str) -> str:
         if module not in found:
             found.add(module)
             waiting += _imports(module)
-    digest = hashlib.sha256()
-    for module in sorted(found):
-        digest.update(module.encode() + b"\0" + _source(module))
-    return digest.hexdigest()
+    return found
+
+
+def meaning(source: bytes) -> str:
+    """The syntax tree of a source as text, without what only people read."""
+    return ast.dump(_ForMachines().visit(ast.parse(source)))
+
+
+class _ForMachines(ast.NodeTransformer):
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        alone = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if alone else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        node.keywords = [keyword for keyword in node.keywords if keyword.arg not in FOR_PEOPLE]
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        said = isinstance(node.target, ast.Name) and node.target.id in SAID_ON_PAGES
+        return None if said else self.generic_visit(node)
 
 
 @cache
 def _imports(module: str) -> tuple[str, ...]:
-    """Modules of this package that a module imports, anywhere in it."""
+    """Modules of this package that a module imports, anywhere in it, and that a result may depend on."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(_source(module))):
         if isinstance(node, ast.Import):
@@ -37,11 +72,16 @@ def _imports(module: str) -> tuple[str, ...]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.add(node.module)
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return tuple(name for name in names if name.split(".")[0] == PACKAGE and name != PACKAGE and _file(name))
+    return tuple(sorted(name for name in names if _counts(name)))
+
+
+def _counts(name: str) -> bool:
+    package, *rooms = name.split(".")
+    return package == PACKAGE and bool(rooms) and rooms[0] not in SPEAKING and _file(name) is not None
 
 
 def _file(module: str) -> Path | None:
-    if module.split(".")[0] != PACKAGE:  # a step of one's own
+    if module.split(".")[0] != PACKAGE:  # a step of the user's own
         spec = find_spec(module)
         return Path(spec.origin) if spec is not None and spec.origin else None
     path = _ROOT.joinpath(*module.split(".")[1:])

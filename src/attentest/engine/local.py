@@ -7,15 +7,15 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from types import ModuleType
 from typing import Any
 
-from attentest.engine.perform import perform
+from attentest.engine.perform import perform, perform_together
 from attentest.engine.plan import Step
 from attentest.engine.scheduler import Event
 from attentest.engine.store import DamagedError, Store
@@ -37,42 +37,51 @@ class LocalPool:
         self._idle: list[_Worker] = []
         self._busy: dict[str, _Worker] = {}
 
-    def start(self, step: Step) -> None:
+    def start(self, steps: Sequence[Step]) -> None:
+        worker = self._given(list(steps))
+        self._busy |= {step.key: worker for step in steps}
+
+    def _given(self, steps: list[Step]) -> _Worker:
+        """A worker that has these steps now."""
         while self._idle:
             worker = self._idle.pop()
             try:
-                worker.pipe.send(step)
+                worker.pipe.send(steps)
             except OSError:  # it died while it had nothing to do
                 worker.process.join()
                 continue
-            self._busy[step.key] = worker
-            return
+            return worker
         worker = self._hire()
-        worker.pipe.send(step)
-        self._busy[step.key] = worker
+        worker.pipe.send(steps)
+        return worker
 
     def wait(self) -> Sequence[Event]:
-        events = []
-        by_pipe = {worker.pipe: (key, worker) for key, worker in self._busy.items()}
-        for pipe in wait(list(by_pipe), timeout=1.0):
-            key, worker = by_pipe[pipe]  # type: ignore[index]
-            try:
-                event: Event = worker.pipe.recv()
-            except (EOFError, OSError):
-                event = Event(key, "lost")
-                worker.process.join()
-            if event.kind != "progress":
+        by_pipe = {worker.pipe: worker for worker in self._busy.values()}
+        ready = wait(list(by_pipe), timeout=1.0)
+        return [event for pipe in ready for event in self._heard(by_pipe[pipe])]  # type: ignore[index]
+
+    def _heard(self, worker: _Worker) -> list[Event]:
+        """What a worker says; of one that died, that all it had is lost."""
+        mine = [key for key, busy in self._busy.items() if busy is worker]
+        try:
+            event: Event = worker.pipe.recv()
+        except (EOFError, OSError):
+            worker.process.join()
+            for key in mine:
                 del self._busy[key]
-                if event.kind != "lost":
-                    self._idle.append(worker)
-            events.append(event)
-        return events
+            return [Event(key, "lost") for key in mine]
+        if event.kind != "progress":
+            del self._busy[event.key]
+            if len(mine) == 1:
+                self._idle.append(worker)
+        return [event]
 
     def stop(self) -> None:
-        for worker in (*self._idle, *self._busy.values()):
-            worker.process.terminate()
-        for worker in (*self._idle, *self._busy.values()):
-            worker.process.join()
+        workers = {worker.process: worker for worker in (*self._idle, *self._busy.values())}
+        for process in workers:
+            process.terminate()
+        for process in workers:
+            process.join()
         self._idle, self._busy = [], {}
 
     def _hire(self) -> _Worker:
@@ -116,7 +125,7 @@ class _Worker:
 
 
 def _serve(pipe: Connection, place: str, threads: int) -> None:
-    """A worker's life: a step in, its fate out."""
+    """A worker's life: steps in, the fate of each out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be kept away
     import torch
 
@@ -124,17 +133,28 @@ def _serve(pipe: Connection, place: str, threads: int) -> None:
     store = Store(place)
     while True:
         try:
-            step: Step = pipe.recv()
+            steps: list[Step] = pipe.recv()
         except EOFError:
             return
-        fate = attempt(step, store, _Report(step.key, pipe))
-        try:
-            pipe.send(fate)
-        except OSError:  # nobody listens any more
-            return
+        for fate in attempt(steps, store, lambda step: _Report(step.key, pipe)):
+            try:
+                pipe.send(fate)
+            except OSError:  # nobody listens any more
+                return
 
 
-def attempt(step: Step, store: Store, listener: Listener | None = None) -> Event:
+def attempt(
+    steps: Sequence[Step], store: Store, listener: Callable[[Step], Listener] = lambda step: Listener()
+) -> Iterator[Event]:
+    """Do steps together if there are several; if that fails, one by one, which tells whose fault it was."""
+    if len(steps) > 1:
+        with suppress(Exception):
+            perform_together(steps, store, listener(steps[0]))
+    for step in steps:  # what was done together is there already
+        yield _attempt(step, store, listener(step))
+
+
+def _attempt(step: Step, store: Store, listener: Listener) -> Event:
     try:
         perform(step, store, listener)
     except DamagedError as error:

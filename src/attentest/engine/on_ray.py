@@ -13,7 +13,7 @@ from attentest.errors import InputError
 
 
 class RayPool:
-    """A task a step, with a core (or a GPU) each; Ray starts a task again whose worker died."""
+    """A task for each step, or for several done together, with a core (or a GPU); Ray repeats one whose worker died."""
 
     def __init__(self, store: Store, address: str | None = None, *, cpus: float = 1, gpus: float = 0) -> None:
         try:
@@ -32,14 +32,14 @@ class RayPool:
                 raise InputError(f"Ray at '{address}' cannot be reached: {str(error).splitlines()[0]}") from error
         self.slots = max(1, int(ray.cluster_resources().get("CPU", 1) // cpus))
         self._task = ray.remote(_attempt).options(num_cpus=cpus, num_gpus=gpus, max_retries=3)
-        self._running: dict[Any, Step] = {}
+        self._running: dict[Any, list[Step]] = {}
 
-    def start(self, step: Step) -> None:
-        self._running[self._task.remote(step, self._store.place)] = step
+    def start(self, steps: Sequence[Step]) -> None:
+        self._running[self._task.remote(list(steps), self._store.place)] = list(steps)
 
     def wait(self) -> Sequence[Event]:
         ready, _ = self._ray.wait(list(self._running), num_returns=1, timeout=1.0)
-        return [self._fate(reference) for reference in ready]
+        return [event for reference in ready for event in self._fates(reference)]
 
     def stop(self) -> None:
         for reference in self._running:
@@ -48,15 +48,15 @@ class RayPool:
         if self._mine:
             self._ray.shutdown()
 
-    def _fate(self, reference: Any) -> Event:
-        step = self._running.pop(reference)
+    def _fates(self, reference: Any) -> list[Event]:
+        steps = self._running.pop(reference)
         try:
-            event: Event = self._ray.get(reference)
+            events: list[Event] = self._ray.get(reference)
         except self._ray.exceptions.WorkerCrashedError:
-            return Event(step.key, "lost")
+            return [Event(step.key, "lost") for step in steps]
         except self._ray.exceptions.RayError as error:
-            return Event(step.key, "failed", str(error).splitlines()[0])
-        return event
+            return [Event(step.key, "failed", str(error).splitlines()[0]) for step in steps]
+        return events
 
 
 def _knock(address: str | None) -> None:
@@ -70,10 +70,10 @@ def _knock(address: str | None) -> None:
         raise InputError(f"Ray at '{address}' cannot be reached: {error.strerror or error}.") from error
 
 
-def _attempt(step: Step, place: str) -> Event:
+def _attempt(steps: list[Step], place: str) -> list[Event]:
     import torch
 
     from attentest.engine.local import attempt
 
     torch.set_num_threads(1)
-    return attempt(step, Store(place))
+    return list(attempt(steps, Store(place)))

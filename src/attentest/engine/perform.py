@@ -1,12 +1,15 @@
-"""Do one step: the same function in a worker of the local pool, on Ray, or in a test."""
+"""Do steps: the same functions in a worker of the local pool, on Ray, or in a test."""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from attentest.engine.plan import Step
@@ -16,24 +19,76 @@ from attentest.progress import Listener
 Work = Callable[[Mapping[str, Any], Mapping[str, Path], Path, Listener], None]
 
 
+@dataclass(frozen=True)
+class Task:
+    """A step for work that does several together: what it is given, and the folder to fill."""
+
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, Path]
+    out: Path
+
+
+WorkTogether = Callable[[Sequence[Task], Listener], None]
+
+
 def perform(step: Step, store: Store, listener: Listener | None = None) -> bool:
     """Make the step's entry; False if another process had made it meanwhile.
 
     A work's module with RESUMES = True finds what it had written before it was killed; others start from nothing.
     """
-    module, _, function = step.work.partition(":")
-    home = import_module(module)
+    home, function = _work(step)
     work: Work = getattr(home, function)
     with store.claim(step.key) as out:
-        if store.has(step.key):
-            shutil.rmtree(out, ignore_errors=True)
+        if _is_made(step, store, out):
             return False
-        if not getattr(home, "RESUMES", False):
-            shutil.rmtree(out)
-            out.mkdir()
+        _prepare(home, out)
         start = time.monotonic()
-        inputs = {role: store.fetch(key) for role, key in step.inputs.items()}
-        work(step.settings, inputs, out, listener or Listener())
-        about = {"name": step.name, "work": step.work, "settings": dict(step.settings), "inputs": dict(step.inputs)}
-        store.commit(step.key, {**about, "seconds": round(time.monotonic() - start, 3)})
+        work(step.settings, _inputs(step, store), out, listener or Listener())
+        _commit(step, store, time.monotonic() - start)
     return True
+
+
+def perform_together(steps: Sequence[Step], store: Store, listener: Listener | None = None) -> None:
+    """Make the entries of steps that have `together` in common in one go, those that are not made already."""
+    home, function = _work(steps[0])
+    work: WorkTogether = getattr(home, f"{function}_together")
+    with ExitStack() as held:
+        claimed = {  # always in the same order, so that two processes cannot wait for each other
+            step.key: held.enter_context(store.claim(step.key)) for step in sorted(steps, key=lambda step: step.key)
+        }
+        missing = [step for step in steps if not _is_made(step, store, claimed[step.key])]
+        if not missing:
+            return
+        for step in missing:
+            _prepare(home, claimed[step.key])
+        start = time.monotonic()
+        work([Task(s.settings, _inputs(s, store), claimed[s.key]) for s in missing], listener or Listener())
+        for step in missing:
+            _commit(step, store, (time.monotonic() - start) / len(missing))
+
+
+def _work(step: Step) -> tuple[ModuleType, str]:
+    module, _, function = step.work.partition(":")
+    return import_module(module), function
+
+
+def _is_made(step: Step, store: Store, out: Path) -> bool:
+    if not store.has(step.key):
+        return False
+    shutil.rmtree(out, ignore_errors=True)
+    return True
+
+
+def _prepare(home: ModuleType, out: Path) -> None:
+    if not getattr(home, "RESUMES", False):
+        shutil.rmtree(out)
+        out.mkdir()
+
+
+def _inputs(step: Step, store: Store) -> dict[str, Path]:
+    return {role: store.fetch(key) for role, key in step.inputs.items()}
+
+
+def _commit(step: Step, store: Store, seconds: float) -> None:
+    about = {"name": step.name, "work": step.work, "settings": dict(step.settings), "inputs": dict(step.inputs)}
+    store.commit(step.key, {**about, "seconds": round(seconds, 3)})

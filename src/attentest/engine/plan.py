@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from attentest.engine.code_version import code_version
@@ -21,9 +21,7 @@ class Step:
     inputs: Mapping[str, str]  # what it is to this step -> key of the step that gives it
     key: str
     seconds: float = 0.0  # an estimate, on a core like those that the defaults were measured on
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    together: str = ""  # steps of one name here that are ready are done in one go, by the work's function_together
 
 
 @dataclass
@@ -38,18 +36,23 @@ class Plan:
         inputs: Mapping[str, Step] | None = None,
         *,
         modules: tuple[str, ...] = (),
+        code_of: tuple[str, ...] | None = None,
         places: Mapping[str, Any] | None = None,
         seconds: float = 0.0,
+        together: str = "",
     ) -> Step:
         """A step, or the one there is if the same was planned before.
 
-        `modules` are called beside the work's own; `places` are settings that say where something is, not what.
+        `modules` are called in addition to the work's own; `code_of` are the modules that the result depends on, where
+        these are fewer; `places` are settings that say where something is or is done, not what.
         """
         keys = {role: step.key for role, step in (inputs or {}).items()}
-        code = code_version(work.partition(":")[0], *modules)
+        code = code_version(*((work.partition(":")[0], *modules) if code_of is None else code_of))
         content = {"work": work, "settings": settings, "inputs": keys, "code": code}
         key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
-        return self.steps.setdefault(key, Step(name, work, {**settings, **(places or {})}, keys, key, seconds))
+        return self.steps.setdefault(
+            key, Step(name, work, {**settings, **(places or {})}, keys, key, seconds, together)
+        )
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps.values())

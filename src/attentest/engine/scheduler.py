@@ -26,7 +26,8 @@ class Event:
 class Runner(Protocol):
     slots: int
 
-    def start(self, step: Step) -> None: ...
+    def start(self, steps: Sequence[Step]) -> None:
+        """Begin a step, or several that are done together; each gets events of its own."""
 
     def wait(self) -> Sequence[Event]:
         """What happened; returns within a second or so."""
@@ -70,26 +71,27 @@ def run_plan(
     for watcher in watchers:
         watcher.begins(steps, outcome.reused)
     waiting = {step.key: step for step in steps}
-    running: dict[str, tuple[Step, float]] = {}
+    running: dict[str, _Running] = {}
     lost: dict[str, int] = {}
     try:
         while waiting or running:
             _drop_hopeless(waiting, running, done, outcome)
-            for step in [s for s in waiting.values() if all(key in done for key in s.inputs.values())]:
-                if len(running) >= runner.slots:
+            for steps in _ready(waiting, done):
+                if len({now.first for now in running.values()}) >= runner.slots:
                     break
-                del waiting[step.key]
-                running[step.key] = (step, time.monotonic())
-                runner.start(step)
-                for watcher in watchers:
-                    watcher.started(step)
+                for step in steps:
+                    del waiting[step.key]
+                    running[step.key] = _Running(step, steps[0].key, time.monotonic())
+                    for watcher in watchers:
+                        watcher.started(step)
+                runner.start(steps)
             for event in runner.wait() if running else ():
-                step, began = running[event.key]
+                step = running[event.key].step
                 if event.kind == "progress":
                     for watcher in watchers:
                         watcher.progress(step, event.text, event.share)
                     continue
-                del running[event.key]
+                began = running.pop(event.key).began
                 lost[event.key] = lost.get(event.key, 0) + (event.kind in ("lost", "damaged"))
                 if event.kind == "done":
                     done.add(event.key)
@@ -116,6 +118,22 @@ def run_plan(
     finally:
         runner.stop()
     return outcome
+
+
+@dataclass(frozen=True)
+class _Running:
+    step: Step
+    first: str  # key of the first of those that are done together
+    began: float
+
+
+def _ready(waiting: Mapping[str, Step], done: set[str]) -> list[list[Step]]:
+    """Steps whose inputs are there, those that are done together in one list."""
+    found: dict[str, list[Step]] = {}
+    for step in waiting.values():
+        if all(key in done for key in step.inputs.values()):
+            found.setdefault(step.together or step.key, []).append(step)
+    return list(found.values())
 
 
 def _drop_damaged(plan: Plan, store: Store, wanted: Sequence[str], done: set[str], watchers: Sequence[Watcher]) -> None:

@@ -1,12 +1,13 @@
-"""Put one run on one trial."""
+"""Put one run on one trial, or on several at once: then its texts are read and encoded once for all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from attentest.engine.perform import Task
 from attentest.progress import Listener
 from attentest.training.run import Run
 from attentest.trials import make_trial
@@ -15,7 +16,14 @@ from attentest.trials.subject import subject_of
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
-    subject = subject_of(Run(inputs["run"]), texts=settings["texts"], site=settings.get("site"))
-    subject = replace(subject, folder=out)
-    trial = make_trial(settings["trial"], **settings["settings"])
-    hold([trial], subject, lambda done, total: listener.progress("read", done, total))
+    run_together([Task(settings, inputs, out)], listener)
+
+
+def run_together(tasks: Sequence[Task], listener: Listener) -> None:
+    """The same run, texts and site for all."""
+    shared = tasks[0]
+    subject = subject_of(Run(shared.inputs["run"]), texts=shared.settings["texts"], site=shared.settings.get("site"))
+    trials = [make_trial(task.settings["trial"], **task.settings["settings"]) for task in tasks]
+    findings = hold(trials, replace(subject, folder=None), lambda done, total: listener.progress("read", done, total))
+    for task, finding in zip(tasks, findings, strict=True):
+        finding.save(task.out / subject.place_of(finding.trial))
