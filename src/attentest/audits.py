@@ -13,11 +13,11 @@ from attentest.engine.local import LocalPool
 from attentest.engine.scheduler import Outcome, Runner, Watcher
 from attentest.engine.store import Store
 from attentest.errors import InputError, unknown_name
-from attentest.files import make_folder, read_json, write_json, write_table
+from attentest.files import make_folder, write_table
 from attentest.reports.contents import Report
-from attentest.reports.stored import read_summary
 from attentest.reports.write import verdicts_of, write_report
 from attentest.studies.audit import BUDGETS, plan_audit
+from attentest.studies.results import TRIAL, FindingRef, ModelResult, Summary, read_summary
 from attentest.studies.run_study import run_planned
 from attentest.studies.verdict import DEFINITIONS, Verdict, check_thresholds
 from attentest.studies.verdict.judge import UNTESTED
@@ -107,7 +107,7 @@ def audit(
 
 def conclude(folder: Path, outcome: Outcome, thresholds: Mapping[str, float] | None = None) -> Audit:
     """The page of an audit whose steps are done."""
-    if outcome.failed and not read_json(folder / "summary.json")["blocks"]:
+    if outcome.failed and not read_summary(folder).blocks:
         reasons = dict.fromkeys(error.splitlines()[-1] for error in outcome.failed.values())
         raise InputError(f"There is no model to put on trial: {' '.join(reasons)}")
     report, page = write_report(folder, thresholds=thresholds or {})
@@ -131,33 +131,35 @@ def audit_subject(
     write_table(table, instances(subject))
     labels = subject.labels(subject.rows).tolist()
     accuracy = next(f.summary["accuracy"].value for f in findings if f.trial == "uniform")
-    about = {"corpus": name, "classes": list(subject.classes), "texts": len(subject.rows), "notes": []}
-    about |= {"metrics": {"accuracy": accuracy}, "test_rows": dict(Counter(labels))}
-    rows = [
-        {
-            "corpus": name,
-            "block": name,
-            "kind": "finding",
-            "name": f.trial,
-            "folder": f"findings/{subject.place_of(f.trial)}",
-        }
-        for f in findings
-    ]
-    write_json(
-        folder / "summary.json",
-        {
-            "study": study,
-            "title": study[0].upper() + study[1:],
-            "kind": "audit",
-            "budget": budget,
-            "rows": None,
-            "missing": [],
-            "notes": ["A model alone was given, so nothing was trained beside it."],
-            "directions": [],
-            "findings": rows,
-            "blocks": {name: about | {"instances": f"{HEAT_MAPS}/instances.parquet"}},
-        },
+    about = ModelResult(
+        corpus=name,
+        classes=list(subject.classes),
+        texts=len(subject.rows),
+        notes=[],
+        metrics={"accuracy": accuracy},
+        test_rows=dict(Counter(labels)),
+        settings=None,
+        instances=f"{HEAT_MAPS}/instances.parquet",
     )
+    Summary(
+        study=study,
+        title=study[0].upper() + study[1:],
+        kind="audit",
+        budget=budget,
+        rows=None,
+        notes=["A model alone was given, so nothing was trained beside it."],
+        blocks={name: about},
+        findings=[
+            FindingRef(name, name, TRIAL, f.trial, f"findings/{subject.place_of(f.trial)}", f.question, f.answer)
+            for f in findings
+        ],
+        missing=[],
+        failed=[],
+        figures=[],
+        directions=[],
+        cells={},
+        not_covered={},
+    ).write(folder)
     return conclude(folder, Outcome(), thresholds)
 
 
@@ -165,7 +167,7 @@ def _check_free(folder: Path, study: str) -> None:
     """Only what this writes may be written over."""
     make_folder(folder)
     if (folder / "summary.json").is_file():
-        held = read_summary(folder)["study"]
+        held = read_summary(folder).study
         if held != study:
             raise InputError(f"{folder} holds the {held}; choose another folder with out.")
     elif any(folder.iterdir()):

@@ -6,14 +6,18 @@ import hashlib
 import json
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from attentest.errors import InputError
+
+Kind = TypeVar("Kind")
 
 
 def is_folder(path: Path) -> bool:
@@ -81,8 +85,21 @@ def read_json(path: Path) -> Any:
         raise InputError(
             f"{path} is not there; {path.parent} is not finished, or not a folder that attentest wrote."
         ) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged or was not written by attentest ({error}).") from error
+
+
+def read_as(path: Path, kind: type[Kind]) -> Kind:
+    """A JSON file as what it must be; the message names the field that is not."""
+    try:
+        return msgspec.convert(read_json(path), kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        why = re.sub(r"`\$\.?([^`]*)`", r"`\1`", str(error)).replace(" - at ``", "").replace(" - at ", " at ")
+        raise InputError(f"{path} is damaged, or of another version of attentest: {_lower(why)}.") from error
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
 
 
 def write_table(path: Path, table: pa.Table) -> None:

@@ -219,7 +219,7 @@ def test_answers_by_name(audited: Audit) -> None:
 
 
 def test_heat_maps_of_an_audit_have_the_trained_adversary(audited: Audit) -> None:
-    (file,) = (audited.folder / "heat maps").glob("*.parquet")
+    (file,) = (audited.folder / "heat-maps").glob("*.parquet")
     rows = pq.read_table(file).to_pylist()
     assert [row["variant"] for row in rows[:4]] == [ORIGINAL, PERMUTED, ADVERSARIAL, TRAINED]
     assert len(rows) % 4 == 0
@@ -241,11 +241,11 @@ def test_a_model_that_cannot_be_trained_is_told(tmp_path: Path) -> None:
 class Unlucky(Here):
     """One experiment fails."""
 
-    def start(self, step: Step) -> None:
-        if step.name.startswith("experiment seeds"):
-            self.events.append(Event(step.key, "failed", "no luck"))
+    def start(self, steps: list[Step]) -> None:
+        if steps[0].name.startswith("experiment seeds"):
+            self.events.append(Event(steps[0].key, "failed", "no luck"))
         else:
-            super().start(step)
+            super().start(steps)
 
 
 def test_what_failed_is_said_and_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,7 +204,7 @@ def test_a_copy_of_a_run_is_no_further_away_than_nothing(run: attentest.Run, tmp
     assert summary["mean JSD of the weights"].value == pytest.approx(0, abs=1e-9)
     assert summary["share of the same decisions"].value == 1
     assert {row.more.value for row in report.differences if not math.isnan(row.more.value)} == {0}
-    maps = [pq.read_table(file) for file in (tmp_path / "compare" / "heat maps").glob("*.parquet")]
+    maps = [pq.read_table(file) for file in (tmp_path / "compare" / "heat-maps").glob("*.parquet")]
     assert len(maps) == 2
 
 

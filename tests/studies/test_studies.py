@@ -126,8 +126,8 @@ def test_a_whole_study(tmp_path: Path) -> None:
     again = run_study(study, out, Here, budget="small", store=store)
     assert again.done == 0
     now = status(out)
-    assert now["done"] == now["steps"]
-    assert not now["alive"]
+    assert now.done == now.steps
+    assert not now.alive
     with pytest.raises(attentest.InputError, match="holds the study small"):
         run_study(read_study(written(tmp_path, SMALL | {"name": "other"})), out, Here, budget="small", store=store)
 

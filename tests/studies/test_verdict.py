@@ -12,6 +12,7 @@ import attentest
 from attentest.audits import Audit
 from attentest.measures.intervals import Estimate
 from attentest.studies.experiments import EXPERIMENTS
+from attentest.studies.results import EXPERIMENT, TRIAL
 from attentest.studies.verdict import (
     CRITERIA,
     DEFINITIONS,
@@ -22,7 +23,7 @@ from attentest.studies.verdict import (
     failed,
     judge,
 )
-from attentest.studies.verdict.definitions import AT_LEAST, AT_MOST, EXPERIMENT, MORE_THAN, PEOPLE, TRIAL
+from attentest.studies.verdict.definitions import AT_LEAST, AT_MOST, MORE_THAN, PEOPLE
 from attentest.studies.verdict.judge import FAILURES, NO, UNCLEAR, UNTESTED, YES, Summaries
 from attentest.trials import TRIALS
 

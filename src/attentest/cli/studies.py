@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -84,16 +85,16 @@ def status(
 
     found = status_of(folder)
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(asdict(found), ensure_ascii=False))
         return
-    print(f"{found['study']}, budget {found['budget']}: {found['done']} of {found['steps']} steps done")
-    for now in found["running"].values():
-        print(f"  running  {now['name']}: {now['stage']} {100 * now['share']:.0f} %")
-    for name, error in found["failed"].items():
+    print(f"{found.study}, budget {found.budget}: {found.done} of {found.steps} steps done")
+    for now in found.running.values():
+        print(f"  running  {now.name}: {now.stage} {100 * now.share:.0f} %")
+    for name, error in found.failed.items():
         print(f"  failed   {name}: {error.splitlines()[-1]}")
-    if found["missing"]:
-        left = f"about {found['seconds_left'] / 60:.0f} minutes left"
-        print(left if found["alive"] else f"not running; {left} when started again")
+    if found.missing:
+        left = f"about {found.seconds_left / 60:.0f} minutes left"
+        print(left if found.alive else f"not running; {left} when started again")
 
 
 store_app = typer.Typer(no_args_is_help=True, help="The store of finished steps.")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import hash_of, write_json
+from attentest.files import hash_of, read_as, write_json
 from attentest.version import __version__
 
 MANIFEST = "entry.json"
@@ -21,6 +21,29 @@ MANIFEST = "entry.json"
 
 class DamagedError(Exception):
     """An entry whose files are not what was written."""
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What entry.json says of an entry, as far as it is read again."""
+
+    key: str
+    name: str
+    files: dict[str, FileRecord]
+
+
+@dataclass(frozen=True)
+class Registered:
+    """The folder of a study and the entries it stands on."""
+
+    study: str
+    keys: list[str]
 
 
 class Store:
@@ -52,20 +75,18 @@ class Store:
         """Whether the entry is there, without reading its files."""
         return (self.path(key) / MANIFEST).is_file() or (self._remote is not None and self._remote.has(key))
 
-    def manifest(self, key: str) -> dict[str, Any]:
-        self._bring(key)
+    def manifest(self, key: str) -> Manifest:
         try:
-            found: dict[str, Any] = json.loads((self.path(key) / MANIFEST).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise DamagedError(f"{self.path(key) / MANIFEST} cannot be read") from error
-        return found
+            self._bring(key)
+            return read_as(self.path(key) / MANIFEST, Manifest)
+        except InputError as error:
+            raise DamagedError(str(error).rstrip(".")) from error
 
     def fetch(self, key: str) -> Path:
         """The entry's folder, its files checked."""
-        files = self.manifest(key).get("files", {})
-        for name, written in files.items():
+        for name, written in self.manifest(key).files.items():
             file = self.path(key) / name
-            if not file.is_file() or file.stat().st_size != written["bytes"] or hash_of(file) != written["sha256"]:
+            if not file.is_file() or file.stat().st_size != written.bytes or hash_of(file) != written.sha256:
                 raise DamagedError(f"{file} is not what was written")
         return self.path(key)
 
@@ -128,9 +149,9 @@ class Store:
         """Remove entries that no study needs, and unfinished work; how many went, and their bytes."""
         kept: set[str] = set()
         for file in sorted((self.root / "studies").glob("*.json")):
-            record = json.loads(file.read_text(encoding="utf-8"))
-            if Path(record["study"]).is_dir():
-                kept |= set(record["keys"])
+            record = read_as(file, Registered)
+            if Path(record.study).is_dir():
+                kept |= set(record.keys)
             elif not dry_run:
                 file.unlink()
         gone = [p for folder in ("entries", "work") for p in (self.root / folder).iterdir() if p.name not in kept]
@@ -184,8 +205,8 @@ class _Remote:
 
     def bring(self, key: str, into: Path) -> None:
         source = f"{self.root}/entries/{key}"
-        manifest = json.loads(self.files.cat_file(f"{source}/{MANIFEST}"))
-        for name in (*manifest.get("files", {}), MANIFEST):
+        self.files.get_file(f"{source}/{MANIFEST}", str(into / MANIFEST))
+        for name in read_as(into / MANIFEST, Manifest).files:
             (into / name).parent.mkdir(parents=True, exist_ok=True)
             self.files.get_file(f"{source}/{name}", str(into / name))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from attentest.measures.intervals import Estimate
+from attentest.studies.directions import Replication
 from attentest.studies.verdict import Verdict
 
 
@@ -103,7 +104,7 @@ class Report:
     notes: Sequence[str]
     blocks: Sequence[Block]
     figures: Sequence[Figure] = ()  # over several blocks
-    directions: Sequence[Mapping[str, Any]] = ()  # what the paper found, and ours
+    directions: Sequence[Replication] = ()  # what the paper found, and ours
     published: Sequence[Mapping[str, Any]] = ()  # the paper's cells beside ours
     differences: Sequence[Difference] = ()  # of two models' figures
     not_covered: Mapping[str, str] = field(default_factory=dict)

@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import is_folder, make_folder, read_json, read_table, write_table
+from attentest.files import is_folder, make_folder, read_as, read_table, write_table
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.models import ModelSettings
 from attentest.reports.contents import Block, Difference, Figure, Report, Section
 from attentest.reports.instances import read_instances, write_csv
-from attentest.reports.stored import read_finding, read_picture, read_summary
 from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
 from attentest.studies import comparison
-from attentest.studies.about import about_run
-from attentest.studies.cells import stored_estimate
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
+from attentest.studies.results import EXPERIMENT, SUMMARY, ModelResult, Summary, read_summary, result_of_run
 from attentest.studies.verdict import judge
-from attentest.studies.verdict.definitions import EXPERIMENT, TRIAL
 from attentest.training.run import Run
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.instances import HEAT_MAPS, instances
+from attentest.trials.stored import FILE as FINDING
+from attentest.trials.stored import ChartFiles, read_finding
 from attentest.trials.subject import subject_of
 from attentest.version import __version__
 
@@ -38,11 +37,11 @@ def gather(folder: Path, page: Path, thresholds: Thresholds) -> Report:
     if not is_folder(folder):
         raise InputError(f"{folder}: there is no such folder.")
     reader = _Reader(folder, page.parent, thresholds)
-    if (folder / "summary.json").is_file():
+    if (folder / SUMMARY).is_file():
         return reader.study()
     if (folder / "run.json").is_file():
         return reader.run()
-    if (folder / "finding.json").is_file():
+    if (folder / FINDING).is_file():
         return reader.trial()
     if (folder / "plan.json").is_file():
         raise InputError(
@@ -58,11 +57,14 @@ def kept_thresholds(folder: Path) -> dict[str, float]:
     """Those other than the usual ones that an audit was given."""
     if not is_folder(folder) or not (folder / VERDICT).is_file():
         return {}
-    kept = read_json(folder / VERDICT)
-    found = kept.get("thresholds", {}) if isinstance(kept, dict) else None
-    if not isinstance(found, dict):
-        raise InputError(f"{folder / VERDICT} was not written by attentest.")
-    return found
+    return read_as(folder / VERDICT, Judged).thresholds
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What of verdict.json is read again."""
+
+    thresholds: dict[str, float]
 
 
 @dataclass(frozen=True)
@@ -73,26 +75,26 @@ class _Reader:
 
     def study(self) -> Report:
         summary = read_summary(self.folder)
-        blocks = [self._block(n, name, about, summary) for n, (name, about) in enumerate(summary["blocks"].items(), 1)]
-        lead = lead_of(blocks, any(weakness(name, about) for name, about in summary["blocks"].items()))
-        differences = _differences(blocks) if summary["kind"] == COMPARISON else []
-        if (self.folder / COMPARISON / "finding.json").is_file():
-            blocks.insert(0, self._beside(summary["title"]))
-        rows = f": {summary['rows']:,} rows a corpus at most" if summary["rows"] else ""
+        blocks = [self._block(n, name, about, summary) for n, (name, about) in enumerate(summary.blocks.items(), 1)]
+        lead = lead_of(blocks, any(weakness(name, about) for name, about in summary.blocks.items()))
+        differences = _differences(blocks) if summary.kind == COMPARISON else []
+        if (self.folder / COMPARISON / FINDING).is_file():
+            blocks.insert(0, self._beside(summary.title))
+        rows = f": {summary.rows:,} rows a corpus at most" if summary.rows else ""
         tables = {"all figures": "ours.csv", "beside the published figures": "beside_published.csv"}
-        tables |= {"what the paper found": "directions.csv"} if summary["directions"] else {}
+        tables |= {"what the paper found": "directions.csv"} if summary.directions else {}
         return Report(
-            title=summary["title"] or summary["study"],
-            kind=summary["kind"],
+            title=summary.title or summary.study,
+            kind=summary.kind,
             lead=lead,
-            facts=[("budget", f"{summary['budget']}{rows}"), ("attentest", __version__)],
+            facts=[("budget", f"{summary.budget}{rows}"), ("attentest", __version__)],
             notes=notes_of(summary),
             blocks=blocks,
-            figures=[self._figure(self.folder, chart) for chart in summary.get("figures", [])],
-            directions=summary["directions"],
+            figures=[self._figure(self.folder, chart) for chart in summary.figures],
+            directions=summary.directions,
             differences=differences,
             published=[row for row in self._rows("beside_published") if row["public"] or row["ours"] is not None],
-            not_covered=summary.get("not_covered", {}),
+            not_covered=summary.not_covered,
             files={
                 f"{title} ({kind})": self._link(path)
                 for title, name in tables.items()
@@ -113,8 +115,8 @@ class _Reader:
         usual = [s for s, place in zip(sections, folders, strict=True) if s in own and place.name in TRIALS]
         table = self.start / HEAT_MAPS / "instances.parquet"
         write_instances(run, table)
-        about = about_run(run)
-        name = f"{about['corpus']} {ModelSettings(**run.settings['model']).name}"
+        about = result_of_run(run)
+        name = f"{about.corpus} {ModelSettings(**run.settings['model']).name}"
         block = Block(
             anchor="model",
             name=name,
@@ -153,18 +155,12 @@ class _Reader:
             blocks=[block],
         )
 
-    def _block(self, number: int, name: str, about: Mapping[str, Any], summary: Mapping[str, Any]) -> Block:
+    def _block(self, number: int, name: str, about: ModelResult, summary: Summary) -> Block:
         anchor = f"model-{number}"
-        own = [row for row in summary["findings"] if row["block"] == name]
-        folders = [self.folder / row["folder"] for row in own]
-        sections = [
-            self._section(f"{anchor}-{row['kind']}-{row['name']}", place)
-            for row, place in zip(own, folders, strict=True)
-        ]
-        kinds = {"finding": TRIAL, "experiment": EXPERIMENT}
-        failed = [row for row in summary.get("failed", []) if row["block"] == name and row["kind"] in kinds]
-        broken = {(kinds[row["kind"]], row["name"]) for row in failed}
-        table = self.folder / about["instances"] if about.get("instances") else None
+        own = [ref for ref in summary.findings if ref.block == name]
+        sections = [self._section(f"{anchor}-{ref.kind}-{ref.name}", self.folder / ref.folder) for ref in own]
+        broken = {(failure.kind, failure.name) for failure in summary.failed if failure.block == name}
+        table = self.folder / about.instances if about.instances else None
         return Block(
             anchor=anchor,
             name=name,
@@ -184,34 +180,34 @@ class _Reader:
 
     def _section(self, anchor: str, folder: Path) -> Section:
         finding = read_finding(folder)
-        kind, name = _kind_and_name(finding)
-        about = _class_of(kind, name)
+        record = finding.record
+        about = _class_of(record.kind, record.trial)
         return Section(
             anchor=anchor,
-            kind=kind,
-            name=name,
-            question=finding["question"],
-            answer=finding["answer"],
+            kind=record.kind,
+            name=record.trial,
+            question=record.question,
+            answer=record.answer,
             source=about.source if about else "",
             how_to_read=about.how_to_read if about else "",
-            summary={entry: stored_estimate(row) for entry, row in finding["summary"].items()},
-            figures=[self._figure(folder, chart) for chart in finding["charts"]],
-            notes=finding["notes"],
-            signature=finding["signature"],
+            summary=finding.summary,
+            figures=[self._figure(folder, chart) for chart in record.charts],
+            notes=record.notes,
+            signature=record.signature,
             files={
-                title: self._link(folder / finding["files"][key])
+                title: self._link(folder / record.files[key])
                 for title, key in (("CSV", "csv"), ("Parquet", "table"))
-                if key in finding["files"]
+                if key in record.files
             },
         )
 
-    def _figure(self, folder: Path, chart: Mapping[str, str]) -> Figure:
+    def _figure(self, folder: Path, chart: ChartFiles) -> Figure:
         return Figure(
-            title=chart["title"],
-            description=chart["description"],
-            spec=read_json(folder / chart["spec"]),
-            svg=read_picture(folder / chart["svg"]),
-            files={kind.upper(): self._link(folder / chart[kind]) for kind in ("svg", "png")},
+            title=chart.title,
+            description=chart.description,
+            spec=read_as(folder / chart.spec, dict[str, Any]),
+            svg=_read_picture(folder / chart.svg),
+            files={"SVG": self._link(folder / chart.svg), "PNG": self._link(folder / chart.png)},
         )
 
     def _instance_files(self, table: Path) -> dict[str, str]:
@@ -241,9 +237,11 @@ def _both(path: Path) -> list[tuple[str, Path]]:
     return [(kind, file) for kind, file in found if file.is_file()]
 
 
-def _kind_and_name(finding: Mapping[str, Any]) -> tuple[str, str]:
-    kinds = (EXPERIMENT, COMPARISON)
-    return next((kind for kind in kinds if kind in finding["signature"]), TRIAL), finding["trial"]
+def _read_picture(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read; its study or trial has to be run again ({error}).") from error
 
 
 def _summaries(sections: Sequence[Section]) -> dict[tuple[str, str], Mapping[str, Estimate]]:

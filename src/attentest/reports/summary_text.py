@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from attentest.reports.contents import Block
+from attentest.studies.results import ModelResult, Summary
 
 BARELY = 0.05  # above the share of the most frequent class
 
 
-def facts_of(about: Mapping[str, Any]) -> list[tuple[str, str]]:
-    settings = about.get("settings")
-    if settings is None:  # a model of the user's own
-        return [("texts", f"{about['texts']:,}"), ("classes", ", ".join(about["classes"]))]
-    corpus, model, training, text = (settings[name] for name in ("corpus", "model", "training", "text"))
-    rows = {split: sum(count.values()) for split, count in corpus.get("rows", {}).items()}
+def facts_of(about: ModelResult) -> list[tuple[str, str]]:
+    made = about.settings
+    if made is None:
+        return [("texts", f"{about.texts:,}"), ("classes", ", ".join(about.classes))]
+    corpus, model = made.corpus, made.model
+    rows = {split: sum(count.values()) for split, count in corpus.rows.items()}
     parts = " + ".join(str(model[name]) for name in ("encoder", "alignment", "projection"))
-    scores = {name: value for name, value in about["metrics"].items() if value is not None}
+    scores = {name: value for name, value in about.metrics.items() if value is not None}
     found = [
         ("on the test texts", ", ".join(f"{name} {value:.3f}" for name, value in scores.items())),
         ("model", parts if model.get("structure", "flat") == "flat" else f"{model['structure']}, {parts}"),
         ("rows", ", ".join(f"{split} {count:,}" for split, count in rows.items())),
-        ("classes", ", ".join(map(str, corpus["classes"][:12])) + (" …" if len(corpus["classes"]) > 12 else "")),
-        ("training", f"{training['epochs']} epochs, vectors {text['vectors']}, seed {training['seed']}"),
-        ("corpus hash", str(corpus["fingerprint"])),
+        ("classes", ", ".join(corpus.classes[:12]) + (" …" if len(corpus.classes) > 12 else "")),
+        ("training", "{epochs} epochs, vectors {vectors}, seed {seed}".format(**made.training, **made.text)),
+        ("corpus hash", corpus.fingerprint),
     ]
     return [(name, value) for name, value in found if value]
 
 
-def notes_of(summary: Mapping[str, Any]) -> list[str]:
+def notes_of(summary: Summary) -> list[str]:
     """What was left out, what failed, and what became of the rows of each corpus."""
     of_corpora: dict[str, str] = {}
-    for about in summary["blocks"].values():
-        named = f"{about['corpus']}: " if len({a["corpus"] for a in summary["blocks"].values()}) > 1 else ""
-        of_corpora |= {f"{named}{note}": "" for note in about["notes"]}
-    missing = [f"Missing, as a step failed: {name}." for name in summary["missing"]]
-    weak = [note for name, about in summary["blocks"].items() if (note := weakness(name, about))]
-    return [*weak, *summary.get("notes", []), *missing, *of_corpora]
+    several = len({about.corpus for about in summary.blocks.values()}) > 1
+    for about in summary.blocks.values():
+        of_corpora |= {f"{about.corpus}: {note}" if several else note: "" for note in about.notes}
+    missing = [f"Missing, as a step failed: {name}." for name in summary.missing]
+    weak = [note for name, about in summary.blocks.items() if (note := weakness(name, about))]
+    return [*weak, *summary.notes, *missing, *of_corpora]
 
 
-def weakness(name: str, about: Mapping[str, Any]) -> str | None:
+def weakness(name: str, about: ModelResult) -> str | None:
     """A model that has learned next to nothing has no attention worth explaining."""
-    counts, accuracy = about.get("test_rows"), about.get("metrics", {}).get("accuracy")
+    counts, accuracy = about.test_rows, about.metrics.get("accuracy")
     if not counts or accuracy is None:
         return None
     most = max(counts.values()) / sum(counts.values())

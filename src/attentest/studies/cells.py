@@ -1,48 +1,50 @@
-"""Cells: single figures with the words that published tables name them by."""
+"""Cells of runs and of findings, and scores of runs with their intervals."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from attentest.files import read_json
+from attentest.files import read_as, write_json
 from attentest.measures.classification import classification_metrics
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.models import ModelSettings
 from attentest.training.run import Run
+from attentest.trials import trial_class
+from attentest.trials.cells import Cell, cell
+from attentest.trials.stored import StoredFinding
 
 CELLS = "cells.json"
 GAIN = " gain over "  # "f1 gain over base": a measure whose two sides were set against each other text by text
 
 
-@dataclass(frozen=True)
-class Cell:
-    variant: str
-    measure: str
-    value: float
-    low: float
-    high: float
-    model: str = ""  # where it is another than the base's
-
-
-def cell(variant: str, measure: str, estimate: Estimate, factor: float = 1.0, model: str = "") -> Cell:
-    value, low, high = (factor * x for x in (estimate.value, estimate.low, estimate.high))
-    return Cell(variant, measure, value, low, high, model)
-
-
 def write_cells(folder: Path, cells: Iterable[Cell]) -> None:
-    text = json.dumps([asdict(c) for c in cells], ensure_ascii=False)
-    (folder / CELLS).write_text(text, encoding="utf-8")
+    write_json(folder / CELLS, [asdict(c) for c in cells])
 
 
 def read_cells(folder: Path) -> list[Cell]:
-    return [Cell(**row) for row in read_json(folder / CELLS)]
+    return [row.cell() for row in read_as(folder / CELLS, list[_StoredCell])]
+
+
+@dataclass(frozen=True)
+class _StoredCell:
+    """JSON has null where a figure is not defined."""
+
+    variant: str
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    model: str = ""
+
+    def cell(self) -> Cell:
+        value, low, high = (math.nan if x is None else x for x in (self.value, self.low, self.high))
+        return Cell(self.variant, self.measure, value, low, high, self.model)
 
 
 def cells_of_run(run: Run, variant: str) -> Iterator[Cell]:
@@ -106,52 +108,7 @@ def _tested(run: Run) -> tuple[np.ndarray, np.ndarray]:
     return labels, np.array(table["probability"].to_pylist())
 
 
-def cells_of_finding(finding: Mapping[str, Any], projection: str, classes: list[str]) -> Iterator[Cell]:
-    """What a trial's finding says in the words of the papers' tables."""
-    summary = {name: stored_estimate(row) for name, row in finding["summary"].items()}
-    name = finding["trial"]
-    if not summary:  # nothing could be said about these texts
-        return
-    if name == "uniform":
-        for variant in ("uniform", "random", "permuted"):
-            yield cell(f"{variant}, inferred", "delta accuracy %", summary[f"difference, {variant}"], 100)
-            yield cell(f"{variant}, inferred", "accuracy", summary[f"accuracy, {variant}"])
-    elif name == "correlation":
-        for label, estimate in summary.items():
-            kind, _, pair = label.partition(" ")
-            measure = {"τ": "tau", "significant": "significant share"}.get(kind)
-            pair, _, group = pair.partition(", ")
-            if measure is None or (group and group not in classes):
-                continue
-            variants = [f"class {classes.index(group)}"] if group else ["all", projection]
-            for variant in variants:
-                yield cell(variant, f"{measure} {pair}", estimate)
-                if kind == "significant":
-                    yield cell(variant, f"{measure} % {pair}", estimate, 100)
-    elif name == "flips":
-        cells = {"flip": True, "no flip": False}
-        both = summary["flips when the heaviest goes"].value - summary["flips only when the heaviest goes"].value
-        shares = {
-            (True, True): both,
-            (True, False): summary["flips only when the heaviest goes"].value,
-            (False, True): summary["flips only when the random one goes"].value,
-        }
-        shares[(False, False)] = 1 - sum(shares.values())
-        for heaviest in cells:
-            for random in cells:
-                share = shares[(cells[heaviest], cells[random])]
-                variant = f"heaviest removed: {heaviest}, random removed: {random}"
-                yield Cell(variant, "share %", 100 * share, float("nan"), float("nan"))
-    elif name == "dispersion":
-        for label, estimate in summary.items():
-            yield cell(projection, label, estimate)
-    elif name == "rationale":
-        yield cell("attention", "heaviest in rationale %", summary["heaviest token in the rationale"], 100)
-    elif name == "information":
-        yield cell("base", "weighted tau", summary["weighted τ"])
-
-
-def stored_estimate(row: Mapping[str, Any]) -> Estimate:
-    """An estimate from JSON, which has null where a figure is not defined."""
-    value, low, high = (float("nan") if row[key] is None else float(row[key]) for key in ("value", "low", "high"))
-    return Estimate(value, low, high, int(row["n"]))
+def cells_of_finding(finding: StoredFinding, projection: str, classes: Sequence[str]) -> list[Cell]:
+    """What a trial's finding says in the words of the papers' tables; nothing where its summary is empty."""
+    found = trial_class(finding.record.trial).cells(finding.summary, projection, classes) if finding.summary else ()
+    return list(found)

@@ -126,7 +126,8 @@ def finding(names: list[str], a: Run, b: Run) -> Finding:
     about = {name: {part: run.settings[part] for part in ("corpus", "model", "training")}
              for name, run in zip(names, (a, b), strict=True)}  # fmt: skip
     signature = {"attentest": __version__, NAME: f"{first}, {second}", **about}
-    return Finding(NAME, ABOUT.question, answer, table, summary, signature, {"JSD between the models": chart})
+    charts = {"JSD between the models": chart}
+    return Finding(NAME, ABOUT.question, answer, table, summary, signature, charts, kind=NAME)
 
 
 def instances_of_both(names: list[str], a: Run, b: Run, seed: int = 0) -> pa.Table:

@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from attentest.measures.intervals import Estimate, independent_difference
-from attentest.studies.cells import GAIN, Cell
+from attentest.studies.cells import GAIN
 from attentest.studies.published import Published
+from attentest.trials.cells import Cell
 
 FOUND, CONTRARY, OPEN, UNTESTED = "found", "the contrary", "cannot be told", "not tested"
 Place = tuple[str, str, str]  # model, variant, measure
@@ -52,10 +53,10 @@ class Replication:
     corpus: str
     says: str
     source: str
-    theirs: float
-    ours: float
-    low: float
-    high: float
+    theirs: float | None  # None in JSON where it is not defined
+    ours: float | None
+    low: float | None
+    high: float | None
     replicated: str
 
     def as_row(self) -> dict[str, Any]:

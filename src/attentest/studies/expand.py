@@ -17,18 +17,19 @@ from attentest.models.build import check_pair, check_single, sites_of
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
+from attentest.studies.results import EXPERIMENT, INSTANCES, RUN, TRIAL, Failure, ResultRef
 from attentest.studies.schema import BUDGETS, LEAST, Study
 from attentest.text.settings import TextSettings
 from attentest.training.folder import FILES
 from attentest.training.run import Run
-from attentest.trials import TRIALS, make_trial
-from attentest.trials.instances import SHOWN
+from attentest.trials import make_trial, trial_class
+from attentest.trials.instances import HEAT_MAPS, SHOWN
 
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
 TRAINING_COST, TRIAL_COST, START = 2.5e-5, 5e-5, 2.0
 CHARACTERS = 5.5  # of a token with what follows it, about
-DEAR = {"correlation": 12, "dispersion": 12, "information": 2}  # trials that cost a token several times as much
+CHEAP = 2  # trials of a model that cost no more are held together
 
 
 @dataclass
@@ -40,16 +41,15 @@ class StudyPlan:
     kind: str = "study"  # or audit, or comparison
     notes: Sequence[str] = ()  # what is left out, as sentences
     plan: Plan = field(default_factory=Plan)
-    results: dict[str, Step] = field(default_factory=dict)  # by role
-    about: list[dict[str, Any]] = field(default_factory=list)  # what each result is
+    results: dict[ResultRef, Step] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)  # of the corpora, by source
     first_models: dict[str, str] = field(default_factory=dict)  # by name of the corpus
     beside: Step | None = None  # what sets two models against each other
 
     def summarise(self, there: Callable[[str], bool] = lambda key: True) -> Step:
         """The step that gathers all results, or those whose key is there."""
-        kept = [place for place in self.about if there(self.results[place["role"]].key)]
-        lost = [place for place in self.about if place not in kept]
+        kept = {ref: step for ref, step in self.results.items() if there(step.key)}
+        lost = {ref: step for ref, step in self.results.items() if ref not in kept}
         settings = {
             "study": self.study.name,
             "title": self.study.title,
@@ -58,15 +58,15 @@ class StudyPlan:
             "paper": self.study.paper,
             "budget": self.budget,
             "rows": self.study.rows,
-            "results": kept,
-            "missing": [self.results[place["role"]].name for place in lost],
-            "failed": [{key: place[key] for key in ("block", "kind", "name")} for place in lost],
+            "results": [asdict(ref) for ref in kept],
+            "missing": [step.name for step in lost.values()],
+            "failed": [asdict(Failure(ref.block, ref.kind, ref.name)) for ref in lost],
             "tolerances": self.study.tolerances,
             "directions": [asdict(direction) for direction in self.study.directions],
             "first_models": self.first_models,
             "not_covered": self.study.not_covered,
         }
-        inputs = {place["role"]: self.results[place["role"]] for place in kept}
+        inputs = {ref.role: step for ref, step in kept.items()}
         if self.beside is not None and there(self.beside.key):
             inputs["beside"] = self.beside
         return self.plan.add("summarise", f"{STEPS}.summary:run", settings, inputs, seconds=5)
@@ -107,7 +107,7 @@ def add_corpus(
     for model in models:
         for seed in study.seeds:
             base = None if taken is None else take(found.plan, taken)
-            _Block(study, found.plan, corpus, prepared, own, model, seed, base).add(found.results, found.about)
+            _Block(study, found.plan, corpus, prepared, own, model, seed, base).add(found.results)
 
 
 def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus) -> tuple[Step, Corpus]:
@@ -123,7 +123,14 @@ def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: C
         settings["rows"] = rows
         corpus = corpus.sample(rows)
     places = {"source": source, "options": dict(options)}
-    step = found.plan.add(f"prepare {corpus.name}", f"{STEPS}.corpus:run", settings, places=places, seconds=2)
+    step = found.plan.add(
+        f"prepare {corpus.name}",
+        f"{STEPS}.corpus:run",
+        settings,
+        code_of=("attentest.corpora.stored",),  # the fingerprint says what was loaded, however that is done
+        places=places,
+        seconds=2,
+    )
     return step, corpus
 
 
@@ -134,7 +141,7 @@ def add_run(found: StudyPlan, taken: Run, name: str | None = None) -> Step:
     found.first_models[corpus.name] = model_settings(model).name
     found.fingerprints[str(taken.path.resolve())] = taken.settings["corpus"]["fingerprint"]
     base = take(found.plan, taken)
-    _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name).add(found.results, found.about)
+    _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name).add(found.results)
     return base
 
 
@@ -172,23 +179,33 @@ class _Block:
     taken: Step | None = None  # a finished run that is the base
     name: str | None = None  # what it is called instead of by its corpus and model
 
-    def add(self, results: dict[str, Step], about: list[dict[str, Any]]) -> None:
+    def add(self, results: dict[ResultRef, Step]) -> None:
         self.tokens = _tokens(self.corpus, self.study.texts)
         base = {**self.training, **self.model, "seed": self.seed}
         self.trained = {BASE: self.taken or self._train(BASE, base, {})}
-        self._note(results, about, "run", BASE, self.trained[BASE])
-        for name, settings in self.study.trials.items():
-            self._note(results, about, "finding", name, self._trial(BASE, name, settings))
-        for name, settings in self.study.experiments.items():
-            self._note(results, about, "experiment", name, self._experiment(name, settings, base))
-        self._note(results, about, "instances", "heat maps", self._instances())
 
-    def _note(self, results: dict[str, Step], about: list[dict[str, Any]], kind: str, name: str, step: Step) -> None:
-        role = f"{len(results)}"
-        results[role] = step
-        place = {"role": role, "kind": kind, "name": name, "corpus": self.corpus.name, "seed": self.seed}
-        place |= {"block": self._label(BASE), "first": self.seed == self.study.seeds[0]}
-        about.append(place | {"model": self._model_name(), "projection": self.model.get("projection", "softmax")})
+        def add(kind: str, name: str, step: Step) -> None:
+            results[self._ref(str(len(results)), kind, name)] = step
+
+        add(RUN, BASE, self.trained[BASE])
+        for name, settings in self.study.trials.items():
+            add(TRIAL, name, self._trial(BASE, name, settings))
+        for name, settings in self.study.experiments.items():
+            add(EXPERIMENT, name, self._experiment(name, settings, base))
+        add(INSTANCES, HEAT_MAPS, self._instances())
+
+    def _ref(self, role: str, kind: str, name: str) -> ResultRef:
+        return ResultRef(
+            role=role,
+            kind=kind,
+            name=name,
+            block=self._label(BASE),
+            corpus=self.corpus.name,
+            model=self._model_name(),
+            projection=self.model.get("projection", "softmax"),
+            seed=self.seed,
+            first=self.seed == self.study.seeds[0],
+        )
 
     def _model_name(self) -> str:
         return model_settings(self.model).name
@@ -220,8 +237,7 @@ class _Block:
             sites = sites_of(model_settings(self.model))
             if site not in sites:
                 raise InputError(f"{self._label(BASE)} has no site '{site}'; it has {', '.join(sites)}.")
-        module = TRIALS[name].partition(":")[0]
-        cost = START + self.tokens[1] * TRIAL_COST * DEAR.get(name, 1)
+        kind, run = trial_class(name), self.trained[label]
         return self.plan.add(
             f"{name} of {self._label(label)}" + (f" at {site}" if site else ""),
             f"{STEPS}.trial:run",
@@ -231,9 +247,10 @@ class _Block:
                 "texts": self.study.texts,
                 **({"site": site} if site else {}),
             },
-            {"run": self.trained[label]},
-            modules=(module,),
-            seconds=cost,
+            {"run": run},
+            modules=(kind.__module__,),
+            seconds=START + self.tokens[1] * TRIAL_COST * kind.cost,
+            together=f"{run.key} {self.study.texts} {site}" if kind.cost <= CHEAP else "",
         )
 
     def _instances(self) -> Step:

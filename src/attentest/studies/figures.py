@@ -4,53 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from attentest.files import read_json
 from attentest.studies.experiments import untrained
+from attentest.studies.results import EXPERIMENT, TRIAL, ResultRef
 from attentest.trials import correlation, information, uniform
 from attentest.trials.base import Chart
 from attentest.trials.charts.bars import bars_side_by_side
 from attentest.trials.charts.boxes import boxes_side_by_side
+from attentest.trials.stored import StoredFinding
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class StoredFinding:
-    """A finding as it is stored, and what it is about."""
+class PlacedFinding:
+    """A finding, and whose it is."""
 
-    place: Mapping[str, Any]  # as the plan of the study has it
-    folder: Path
-    finding: Mapping[str, Any]
+    ref: ResultRef
+    finding: StoredFinding
 
 
-def across_models(findings: Sequence[StoredFinding]) -> dict[str, Chart]:
+@dataclass(frozen=True)
+class Form:
+    """A figure of one finding that several models have, drawn for all of them."""
+
+    kind: str
+    name: str  # of the trial or experiment
+    title: str  # of the figure
+    rows: Callable[[StoredFinding], Rows]
+    draw: Callable[[Rows], Chart]
+
+
+def across_models(findings: Sequence[PlacedFinding]) -> dict[str, Chart]:
     """By title, those that at least two models have."""
     charts = {}
-    for (kind, name, title), draw in FORMS.items():
-        same = [found for found in findings if (found.place["kind"], found.place["name"]) == (kind, name)]
-        rows = [row for found in same for row in _rows(found, title)]
-        if len({row["block"] for row in rows}) > 1:
-            charts[f"{title}, all models"] = draw([{k: v for k, v in row.items() if k != "block"} for row in rows])
+    for form in FORMS:
+        same = [found for found in findings if (found.ref.kind, found.ref.name) == (form.kind, form.name)]
+        rows = {found.ref.block: [_words(found.ref) | dict(row) for row in form.rows(found.finding)] for found in same}
+        if sum(map(bool, rows.values())) > 1:
+            charts[f"{form.title}, all models"] = form.draw([row for some in rows.values() for row in some])
     return charts
 
 
-def _rows(found: StoredFinding, title: str) -> list[dict[str, Any]]:
-    """Of the finding's figure with that title, with the words for its model."""
-    place = found.place
-    more = place["block"].removeprefix(f"{place['corpus']} {place['model']}")  # settings, projection and seed
-    encoder, _, alignment = place["model"].partition("+")
-    words = {
-        "block": place["block"],
-        "corpus": place["corpus"],
-        "model": f"{place['model']}{more}",
+def _words(ref: ResultRef) -> dict[str, Any]:
+    more = ref.block.removeprefix(f"{ref.corpus} {ref.model}")  # settings, projection and seed
+    encoder, _, alignment = ref.model.partition("+")
+    return {
+        "corpus": ref.corpus,
+        "model": f"{ref.model}{more}",
         "encoder": f"{encoder}{more}",
         "attention mechanism": alignment or "additive",  # of a HAN, which has no other name
     }
-    specs = [chart["spec"] for chart in found.finding["charts"] if chart["title"] == title]
-    return [words | row for spec in specs for row in read_json(found.folder / spec)["data"]["values"]]
 
 
 def _information(rows: Rows) -> Chart:
@@ -95,10 +100,29 @@ def _renamed(row: Mapping[str, Any], group: str) -> dict[str, Any]:
     return {group if key == "group" else key: value for key, value in row.items()}
 
 
-FORMS: dict[tuple[str, str, str], Callable[[Rows], Chart]] = {  # kind and name of a finding, title of its figure
-    ("finding", "information", information.TAU_CHART): _information,
-    ("finding", "correlation", correlation.GRADIENTS): _correlation("Fig. 1", "gradients"),
-    ("finding", "correlation", correlation.LEFT_OUT): _correlation("Fig. 4", "leave-one-out"),
-    ("finding", "uniform", uniform.ACCURACY): _accuracy("at inference"),
-    ("experiment", "uniform", untrained.ACCURACY): _accuracy("in training"),
-}
+def _taus_by(title: str) -> Callable[[StoredFinding], Rows]:
+    return lambda finding: correlation.tau_rows(finding.table, title)
+
+
+FORMS = (
+    Form(
+        TRIAL, "information", information.TAU_CHART,
+        lambda finding: information.tau_rows(information.clusterings(finding.summary), "this model"), _information,
+    ),
+    Form(
+        TRIAL, "correlation", correlation.GRADIENTS, _taus_by(correlation.GRADIENTS),
+        _correlation("Fig. 1", "gradients"),
+    ),
+    Form(
+        TRIAL, "correlation", correlation.LEFT_OUT, _taus_by(correlation.LEFT_OUT),
+        _correlation("Fig. 4", "leave-one-out"),
+    ),
+    Form(
+        TRIAL, "uniform", uniform.ACCURACY, lambda finding: uniform.accuracy_rows(finding.summary),
+        _accuracy("at inference"),
+    ),
+    Form(
+        EXPERIMENT, "uniform", untrained.ACCURACY,
+        lambda finding: untrained.score_rows(finding.summary, "accuracy"), _accuracy("in training"),
+    ),
+)  # fmt: skip

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from attentest.engine.plan import Step
 from attentest.engine.scheduler import Watcher
 from attentest.engine.store import MANIFEST, Store, lock
 from attentest.errors import InputError
-from attentest.files import make_folder, read_json, write_json
+from attentest.files import make_folder, read_as, write_json
 from attentest.studies.expand import StudyPlan
 from attentest.trials.instances import HEAT_MAPS
 
@@ -29,28 +27,61 @@ STATUS, PLAN = "status.json", "plan.json"
 _EVERY = 0.5  # seconds between two writings
 
 
+@dataclass(frozen=True)
+class PlannedStep:
+    key: str
+    name: str
+    seconds: float  # an estimate
+
+
+@dataclass(frozen=True)
+class PlanRecord:
+    """What plan.json says."""
+
+    study: str
+    budget: str
+    store: str
+    corpora: dict[str, str]  # source -> fingerprint
+    steps: list[PlannedStep]
+
+
+@dataclass
+class RunningStep:
+    name: str
+    since: float
+    stage: str = ""
+    share: float = 0.0
+
+
+@dataclass
+class StatusRecord:
+    """What status.json says."""
+
+    pid: int | None = None
+    running: dict[str, RunningStep] = field(default_factory=dict)  # by key
+    failed: dict[str, str] = field(default_factory=dict)  # name -> error
+    pace: float = 1.0  # of the time steps took to what was estimated
+
+
 def write_plan(folder: Path, expanded: StudyPlan, store: Store) -> list[str]:
     """Put the plan down; sentences about corpora that are not what they were when the study was last planned."""
     make_folder(folder)
     study, plan, fingerprints = expanded.study.name, expanded.plan, expanded.fingerprints
     notes = []
     if (folder / PLAN).exists():
-        earlier = read_json(folder / PLAN)
-        if earlier.get("study") != study:
-            raise InputError(f"{folder} holds the study {earlier.get('study')}; choose another folder with --out.")
-        if expanded.kind != "study" and earlier.get("corpora", {}).keys() != fingerprints.keys():
-            sources = ", ".join(earlier.get("corpora", {}))
+        earlier = read_as(folder / PLAN, PlanRecord)
+        if earlier.study != study:
+            raise InputError(f"{folder} holds the study {earlier.study}; choose another folder with --out.")
+        if expanded.kind != "study" and earlier.corpora.keys() != fingerprints.keys():
+            sources = ", ".join(earlier.corpora)
             raise InputError(f"{folder} holds the {study}, made of {sources}; choose another folder with --out.")
-        for name, fingerprint in earlier.get("corpora", {}).items():
+        for name, fingerprint in earlier.corpora.items():
             if fingerprints.get(name, fingerprint) != fingerprint:
                 notes.append(f"{name} has changed since the last run; what stands on it is done again.")
     elif any(entry.name != ".lock" for entry in folder.iterdir()):
         raise InputError(f"{folder} holds files that are not a study; choose another folder with --out.")
-    steps = [{"key": step.key, "name": step.name, "seconds": step.seconds} for step in plan]
-    write_json(
-        folder / PLAN,
-        {"study": study, "budget": expanded.budget, "store": store.place, "corpora": fingerprints, "steps": steps},
-    )
+    steps = [PlannedStep(step.key, step.name, step.seconds) for step in plan]
+    write_json(folder / PLAN, asdict(PlanRecord(study, expanded.budget, store.place, fingerprints, steps)))
     store.register(folder, [step.key for step in plan])
     return notes
 
@@ -60,43 +91,38 @@ class StatusFile(Watcher):
     """Keeps status.json up to date while a plan runs."""
 
     folder: Path
-    running: dict[str, dict[str, Any]] = field(default_factory=dict)
-    errors: dict[str, str] = field(default_factory=dict)
-    ratio: list[float] = field(default_factory=list)  # of the time steps took to what was estimated
+    now: StatusRecord = field(default_factory=lambda: StatusRecord(pid=os.getpid()))
+    ratios: list[float] = field(default_factory=list)  # of the time steps took to what was estimated
     last: float = 0.0
 
     def begins(self, steps: Sequence[Step], reused: int) -> None:
         self._write(force=True)
 
     def started(self, step: Step) -> None:
-        self.running[step.key] = {"name": step.name, "since": time.time(), "stage": "", "share": 0.0}
+        self.now.running[step.key] = RunningStep(step.name, time.time())
         self._write(force=True)
 
     def progress(self, step: Step, text: str, share: float) -> None:
-        self.running[step.key] |= {"stage": text, "share": share}
+        running = self.now.running[step.key]
+        running.stage, running.share = text, share
         self._write()
 
     def finished(self, step: Step, seconds: float) -> None:
-        self.running.pop(step.key, None)
+        self.now.running.pop(step.key, None)
         if step.seconds:
-            self.ratio.append(seconds / step.seconds)
+            self.ratios.append(seconds / step.seconds)
+            self.now.pace = sum(self.ratios) / len(self.ratios)
         self._write(force=True)
 
     def failed(self, step: Step, error: str) -> None:
-        self.running.pop(step.key, None)
-        self.errors[step.name] = error
+        self.now.running.pop(step.key, None)
+        self.now.failed[step.name] = error
         self._write(force=True)
 
     def _write(self, force: bool = False) -> None:
         if force or time.monotonic() - self.last > _EVERY:
             self.last = time.monotonic()
-            write_json(
-                self.folder / STATUS,
-                {"pid": os.getpid(), "running": self.running, "failed": self.errors, "pace": self.pace()},
-            )
-
-    def pace(self) -> float:
-        return sum(self.ratio) / len(self.ratio) if self.ratio else 1.0
+            write_json(self.folder / STATUS, asdict(self.now))
 
 
 def export(store: Store, summary: Step, folder: Path) -> None:
@@ -126,30 +152,40 @@ def alone_in(folder: Path) -> Iterator[None]:
         yield
 
 
-def status(folder: Path) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Status:
+    study: str
+    budget: str
+    steps: int
+    done: int
+    running: dict[str, RunningStep]
+    failed: dict[str, str]
+    alive: bool
+    seconds_left: float
+    missing: list[str]
+
+
+def status(folder: Path) -> Status:
     """What is done, running and failed, and about how long is left."""
-    plan = read_json(folder / PLAN) if (folder / PLAN).exists() else None
-    if not isinstance(plan, dict) or "steps" not in plan:
+    if not (folder / PLAN).is_file():
         raise InputError(f"{folder} is not a study's folder: it has no {PLAN}.")
-    store = Store(plan["store"])
-    done = [step for step in plan["steps"] if store.has(step["key"])]
-    missing = [step for step in plan["steps"] if not store.has(step["key"])]
-    now: dict[str, Any] = {"pid": None, "running": {}, "failed": {}, "pace": 1.0}
-    with contextlib.suppress(OSError, json.JSONDecodeError):
-        now |= json.loads((folder / STATUS).read_text(encoding="utf-8"))
-    alive = now["pid"] is not None and _is_alive(int(now["pid"]))
-    left = sum(step["seconds"] for step in missing) * now["pace"]
-    return {
-        "study": plan["study"],
-        "budget": plan["budget"],
-        "steps": len(plan["steps"]),
-        "done": len(done),
-        "running": now["running"] if alive and missing else {},
-        "failed": now["failed"],
-        "alive": alive and bool(missing),
-        "seconds_left": round(left / max(1, len(now["running"]) if alive else 1), 1),
-        "missing": [step["name"] for step in missing],
-    }
+    plan = read_as(folder / PLAN, PlanRecord)
+    now = read_as(folder / STATUS, StatusRecord) if (folder / STATUS).is_file() else StatusRecord()
+    store = Store(plan.store)
+    missing = [step for step in plan.steps if not store.has(step.key)]
+    alive = now.pid is not None and _is_alive(now.pid) and bool(missing)
+    left = sum(step.seconds for step in missing) * now.pace
+    return Status(
+        study=plan.study,
+        budget=plan.budget,
+        steps=len(plan.steps),
+        done=len(plan.steps) - len(missing),
+        running=now.running if alive else {},
+        failed=now.failed,
+        alive=alive,
+        seconds_left=round(left / max(1, len(now.running) if alive else 1), 1),
+        missing=[step.name for step in missing],
+    )
 
 
 def _is_alive(pid: int) -> bool:

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from attentest.errors import unknown_name
-from attentest.studies.cells import Cell
+from attentest.trials.cells import Cell
 
 WORDS = ("paper", "table", "corpus", "model", "variant", "measure", "trial", "note")
 TOLERANCE = 0.05  # of tables that state no other

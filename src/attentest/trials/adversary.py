@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
@@ -45,6 +46,8 @@ class InstanceAdversary(SimpleTrial):
     """
 
     name: ClassVar[str] = "adversary"
+    number: ClassVar[str] = "T7"
+    keys: ClassVar[Mapping[str, str]] = {"furthest": "mean max JSD", "far": "share with JSD > 0.4"}
     question: ClassVar[str] = "Do other attention weights, far from the model's, give the same prediction?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.2; Wiegreffe & Pinter 2019 Fig. 3, 5"
     moves_weight: ClassVar[bool] = True
@@ -119,10 +122,10 @@ class InstanceAdversary(SimpleTrial):
     def conclude(self, table: pa.Table) -> Conclusion:
         distance = column(table, "max_jsd")
         overall = bootstrap(distance)
-        summary = {"mean max JSD": overall, "mean TVD": bootstrap(column(table, "tvd"))}
+        summary = {self.keys["furthest"]: overall, "mean TVD": bootstrap(column(table, "tvd"))}
         summary |= {f"JSD, {name}": apart for name, apart in by_group(table, "max_jsd", "predicted").items()}
         summary |= {f"TVD, {name}": change for name, change in by_group(table, "tvd", "predicted").items()}
-        summary["share with JSD > 0.4"] = bootstrap(np.where(np.isnan(distance), np.nan, distance > 0.4))
+        summary[self.keys["far"]] = bootstrap(np.where(np.isnan(distance), np.nan, distance > 0.4))
         notes = []
         none = int(np.isnan(distance).sum())
         if none:

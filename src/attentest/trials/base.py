@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.measures.intervals import Estimate, bootstrap
+from attentest.trials.cells import Cell
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
@@ -45,12 +46,16 @@ class Trial(ABC):
     Most examine texts themselves; a trial that must know all texts beforehand gives an examiner for the subject.
     """
 
+    kind: ClassVar[str] = "trial"
     name: ClassVar[str]
+    number: ClassVar[str]  # as in docs/trials
     question: ClassVar[str]
     source: ClassVar[str]  # paper and section
     how_to_read: ClassVar[str]  # what a high and a low figure mean, and what they do not
     needs: ClassVar[str] = "attention weights"
     moves_weight: ClassVar[bool] = False  # it says nothing about texts with a single item
+    cost: ClassVar[float] = 1  # of a token, relative to a cheap trial
+    keys: ClassVar[Mapping[str, str]] = {}  # entries of its summary that others rely on
 
     def fits(self, subject: Subject) -> bool:
         """Whether there is what it needs: `all` leaves out those that do not fit."""
@@ -58,6 +63,11 @@ class Trial(ABC):
 
     @abstractmethod
     def examiner(self, subject: Subject) -> Examiner: ...
+
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        """Its figures in the words of the papers' tables; not called for an empty summary."""
+        yield from ()
 
 
 class SimpleTrial(Trial):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.kendall import kendall_tau
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes, class_groups, histograms
 from attentest.trials.reading import Reading
 from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, require_usable, score, usable
@@ -47,6 +48,12 @@ class Correlation(Trial):
     """
 
     name: ClassVar[str] = "correlation"
+    number: ClassVar[str] = "T8"
+    cost: ClassVar[float] = 12
+    keys: ClassVar[Mapping[str, str]] = {
+        "gradient": "τ attention – gradient-input-fixed",
+        "leave-one-out": "τ attention – leave-one-out",
+    }
     question: ClassVar[str] = "Does attention rank tokens as other measures of importance do?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.1, Table 2; Meister et al. 2021 §4, Table 6"
     how_to_read: ClassVar[str] = (
@@ -60,6 +67,19 @@ class Correlation(Trial):
     tolerance: float = 1e-6  # of leave-one-out on a BiLSTM
     samples: int = 1000  # of LIME and KernelSHAP, a text
     seed: int = 0
+
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        for label, estimate in summary.items():
+            kind, _, pair = label.partition(" ")
+            measure = {"τ": "tau", "significant": "significant share"}.get(kind)
+            pair, _, group = pair.partition(", ")
+            if measure is None or (group and group not in classes):
+                continue
+            for variant in [f"class {classes.index(group)}"] if group else ["all", projection]:
+                yield cell(variant, f"{measure} {pair}", estimate)
+                if kind == "significant":
+                    yield cell(variant, f"{measure} % {pair}", estimate, 100)
 
     def __post_init__(self) -> None:
         check_names(self.measures)
@@ -118,8 +138,8 @@ def _charts(table: pa.Table, pairs: Sequence[str]) -> dict[str, Chart]:
             "Wallace 2019 §4.1.",
         )
     }
-    for title, (figure, sides) in OF_INPUTS_AND_STATES.items():
-        rows = [row for name, said in sides.items() if name in own for row in box(said, own[name])]
+    for title, (figure, _) in OF_INPUTS_AND_STATES.items():
+        rows = tau_rows(table, title)
         if rows:
             what = title.removeprefix("attention with ")
             charts[title] = boxes(
@@ -139,6 +159,13 @@ def _charts(table: pa.Table, pairs: Sequence[str]) -> dict[str, Chart]:
         "pair",
     )
     return charts
+
+
+def tau_rows(table: pa.Table, title: str) -> list[dict[str, Any]]:
+    """Of the figure of that title: a box for what of inputs and of hidden states was compared with attention."""
+    _, sides = OF_INPUTS_AND_STATES[title]
+    named = {said: f"tau {ATTENTION} – {name}" for name, said in sides.items()}
+    return [row for said, name in named.items() if name in table.column_names for row in box(said, column(table, name))]
 
 
 def _answer(summary: Mapping[str, Estimate], pairs: Sequence[str]) -> str:

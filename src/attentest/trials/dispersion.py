@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,8 +14,9 @@ from attentest.errors import InputError
 from attentest.importance.gradients import normalised
 from attentest.importance.influence import influence
 from attentest.measures.entropy import normalised_entropy
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import Estimate, bootstrap
 from attentest.trials.base import Columns, Conclusion, Examiner, Trial, column
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes
 from attentest.trials.reading import Reading
 from attentest.trials.scores import ATTENTION, ScoreSettings, score, usable
@@ -32,6 +34,8 @@ class Dispersion(Trial):
     """
 
     name: ClassVar[str] = "dispersion"
+    number: ClassVar[str] = "T12"
+    cost: ClassVar[float] = 12
     question: ClassVar[str] = "Is the influence of the tokens as concentrated as the attention?"
     source: ClassVar[str] = "Meister et al. 2021 §4, Tables 1 and 2, Fig. 2"
     how_to_read: ClassVar[str] = (
@@ -48,6 +52,11 @@ class Dispersion(Trial):
     def __post_init__(self) -> None:
         if self.influence_texts < 0:
             raise InputError(f"influence_texts is {self.influence_texts}; it must be at least 0.")
+
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        for label, estimate in summary.items():
+            yield cell(projection, label, estimate)
 
     def examiner(self, subject: Subject) -> Examiner:
         scored = usable(subject.model, SCORED)

@@ -31,6 +31,7 @@ class Finding:
     charts: Mapping[str, Chart] = field(default_factory=dict)  # by title: Vega-Lite specifications
     notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    kind: str = "trial"  # or experiment, or comparison
 
     @property
     def figure(self) -> Any:
@@ -54,6 +55,7 @@ class Finding:
 
     def as_dict(self) -> dict[str, Any]:
         return {
+            "kind": self.kind,
             "trial": self.trial,
             "question": self.question,
             "answer": self.answer,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -39,6 +40,8 @@ class ImportanceSets(SimpleTrial):
     """
 
     name: ClassVar[str] = "importance-sets"
+    number: ClassVar[str] = "T11"
+    keys: ClassVar[Mapping[str, str]] = {"difference": "attention − attention-times-gradient"}
     question: ClassVar[str] = "How much must be removed, most attended first, before the decision flips?"
     source: ClassVar[str] = "Serrano & Smith 2019 §5, Fig. 5"
     moves_weight: ClassVar[bool] = True

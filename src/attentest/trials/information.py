@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from attentest.measures.information import cluster, mutual_information
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.weighted_tau import weighted_tau
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes, by_rank
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
@@ -33,6 +35,9 @@ class Information(Trial):
     """
 
     name: ClassVar[str] = "information"
+    number: ClassVar[str] = "T13"
+    cost: ClassVar[float] = 2
+    keys: ClassVar[Mapping[str, str]] = {"agreement": "weighted τ"}
     question: ClassVar[str] = "Do high weights sit on the hidden states that tell most about the output?"
     source: ClassVar[str] = "Wen et al. 2022 §3.2 and §5, Fig. 2"
     how_to_read: ClassVar[str] = (
@@ -49,6 +54,10 @@ class Information(Trial):
     def __post_init__(self) -> None:
         if self.clusters < 2 or self.runs < 1:
             raise InputError(f"clusters is {self.clusters} and runs {self.runs}; at least 2 and 1 are needed.")
+
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        yield cell("base", "weighted tau", summary[cls.keys["agreement"]])
 
     def examiner(self, subject: Subject) -> Examiner:
         return _Examiner(self, subject)
@@ -136,9 +145,19 @@ def run_name(run: int) -> str:
     return f"weighted τ, clustering {run}"
 
 
+def clusterings(summary: Mapping[str, Estimate]) -> list[float]:
+    """The weighted τ of each clustering."""
+    named = map(run_name, itertools.count(1))
+    return [summary[name].value for name in itertools.takewhile(summary.__contains__, named)]
+
+
+def tau_rows(taus: Sequence[float], group: str) -> list[dict[str, Any]]:
+    return box(group, np.array(taus, float))
+
+
 def tau_boxes(models: Mapping[str, Sequence[float]]) -> Chart:
     return boxes(
-        [row for name, taus in models.items() for row in box(name, np.array(taus, float))],
+        [row for name, taus in models.items() for row in tau_rows(taus, name)],
         "weighted Kendall τ (−1 to 1)",
         "Box plots over clusterings of the weighted correlation of weight and mutual information, as in Wen et al. "
         "2022, Fig. 2; whiskers reach 1.5 interquartile ranges.",

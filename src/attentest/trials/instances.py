@@ -20,7 +20,7 @@ from attentest.trials.reading import Reading, readings
 from attentest.trials.subject import Subject
 
 ORIGINAL, PERMUTED, ADVERSARIAL, TRAINED = "original", "permuted", "adversarial", "trained adversary"
-HEAT_MAPS = "heat maps"  # the folder that they lie in
+HEAT_MAPS = "heat-maps"  # the folder that they lie in
 SHOWN = 48  # texts, a random sample
 
 SCHEMA = pa.schema(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -33,6 +34,8 @@ class Permutation(SimpleTrial):
     """
 
     name: ClassVar[str] = "permutation"
+    number: ClassVar[str] = "T6"
+    keys: ClassVar[Mapping[str, str]] = {"moved": "mean of median TVD"}
     question: ClassVar[str] = "Does shuffling the attention weights change the prediction?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.1; Vashishth et al. 2019 §4.1, Fig. 2"
     moves_weight: ClassVar[bool] = True

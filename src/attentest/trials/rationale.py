@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.errors import InputError
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import Estimate, bootstrap
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import Sequences
 from attentest.text.tokenizer import Tokenizer, mark_tokens
 from attentest.trials.base import Columns, Conclusion, Trial, column
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
@@ -25,6 +27,11 @@ class Rationale(Trial):
     marked), against the share of tokens that do; texts without a reason are left out."""
 
     name: ClassVar[str] = "rationale"
+    number: ClassVar[str] = "T21"
+    keys: ClassVar[Mapping[str, str]] = {
+        "heaviest": "heaviest token in the rationale",
+        "more weight": "weight − tokens in the rationale",
+    }
     question: ClassVar[str] = "Does the weight lie on the reason that the corpus knows?"
     source: ClassVar[str] = "Vashishth et al. 2019 §4.4 for the question; the reasons are the corpus's"
     how_to_read: ClassVar[str] = (
@@ -33,6 +40,10 @@ class Rationale(Trial):
         "a model may decide by other tokens than those that it shows, and still show the right ones."
     )
     needs: ClassVar[str] = "attention weights, and a corpus with rationales"
+
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        yield cell("attention", "heaviest in rationale %", summary[cls.keys["heaviest"]], 100)
 
     def fits(self, subject: Subject) -> bool:
         return bool(_marks(subject.data).any())

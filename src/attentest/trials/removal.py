@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import pyarrow as pa
 
 from attentest.measures.divergences import jsd
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.mcnemar import mcnemar_p
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
+from attentest.trials.cells import Cell
 from attentest.trials.charts import cross_table, scatter
 from attentest.trials.reading import Reading
 from attentest.trials.reduced_weights import most_attended_and_random, without
@@ -21,6 +23,8 @@ class Removal(SimpleTrial):
     """ΔJS = JS(p, p without i*) − JS(p, p without r) against α_i* − α_r, for the heaviest item i* and a random r."""
 
     name: ClassVar[str] = "removal"
+    number: ClassVar[str] = "T9"
+    keys: ClassVar[Mapping[str, str]] = {"difference": "mean ΔJS"}
     question: ClassVar[str] = "Does removing the most attended item matter more than removing a random one?"
     source: ClassVar[str] = "Serrano & Smith 2019 §4.1; Vashishth et al. 2019 §4.2, Fig. 3"
     moves_weight: ClassVar[bool] = True
@@ -73,6 +77,8 @@ class Flips(SimpleTrial):
     """The share of texts whose decision flips when i* goes × when r goes, and McNemar's test of the difference."""
 
     name: ClassVar[str] = "flips"
+    number: ClassVar[str] = "T10"
+    keys: ClassVar[Mapping[str, str]] = {"difference": "flips, heaviest − random"}
     question: ClassVar[str] = "Does the decision flip when the most attended item is removed, or a random one?"
     source: ClassVar[str] = "Serrano & Smith 2019 §4.2, Table 2"
     moves_weight: ClassVar[bool] = True
@@ -89,6 +95,19 @@ class Flips(SimpleTrial):
         decision = reading.decode(without(reading, items)).argmax(-1)
         flipped = (decision != reading.predicted.unsqueeze(1)).cpu().numpy()
         return {"flip_heaviest": flipped[:, 0], "flip_random": flipped[:, 1]}
+
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        only_heaviest = summary["flips only when the heaviest goes"].value
+        shares = {
+            (True, True): summary["flips when the heaviest goes"].value - only_heaviest,
+            (True, False): only_heaviest,
+            (False, True): summary["flips only when the random one goes"].value,
+        }
+        shares[(False, False)] = 1 - sum(shares.values())
+        for (heaviest, random), share in shares.items():
+            variant = f"heaviest removed: {_word(heaviest)}, random removed: {_word(random)}"
+            yield Cell(variant, "share %", 100 * share, float("nan"), float("nan"))
 
     def conclude(self, table: pa.Table) -> Conclusion:
         heaviest, random = column(table, "flip_heaviest"), column(table, "flip_random")

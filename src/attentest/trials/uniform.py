@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import torch
 
 from attentest.interventions import permuted, random_weights, uniform_weights
 from attentest.measures.divergences import tvd
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import Estimate, bootstrap
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.reading import Reading
 
@@ -24,6 +26,8 @@ class Uniform(SimpleTrial):
     """Accuracy when the trained model's weights are replaced at inference: uniform, U(0, 1) normalised, permuted."""
 
     name: ClassVar[str] = "uniform"
+    number: ClassVar[str] = "T1"
+    keys: ClassVar[Mapping[str, str]] = {"change": "difference, uniform"}
     question: ClassVar[str] = "Is the attention needed, or do uniform, random or permuted weights do as well?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2; Vashishth et al. 2019 §4.1, Tables 1–3 (inference only)"
     how_to_read: ClassVar[str] = (
@@ -53,6 +57,12 @@ class Uniform(SimpleTrial):
             columns |= {f"right_{name}": right[:, i], f"tvd_{name}": change[:, i]}
         return columns
 
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        for variant in VARIANTS:
+            yield cell(f"{variant}, inferred", "delta accuracy %", summary[f"difference, {variant}"], 100)
+            yield cell(f"{variant}, inferred", "accuracy", summary[f"accuracy, {variant}"])
+
     def conclude(self, table: pa.Table) -> Conclusion:
         right = column(table, "right").astype(float)
         summary = {"accuracy": bootstrap(right)}
@@ -67,10 +77,7 @@ class Uniform(SimpleTrial):
             f"At inference uniform weights {cost}: of an accuracy of {summary['accuracy']}, points change by {losses}."
         )
         accuracy = bars(
-            [
-                *interval("the model's own", summary["accuracy"]),
-                *(row for name in VARIANTS for row in interval(name, summary[f"accuracy, {name}"])),
-            ],
+            accuracy_rows(summary),
             "accuracy (0–1)",
             "Accuracy with the model's own weights and with others in their place at inference, with 95 % intervals, "
             "as in Vashishth et al. 2019, Fig. 1.",
@@ -85,6 +92,12 @@ class Uniform(SimpleTrial):
             "weights",
         )
         return Conclusion(answer, summary, {ACCURACY: accuracy, "change of predictions": change})
+
+
+def accuracy_rows(summary: Mapping[str, Estimate]) -> list[dict[str, Any]]:
+    """Of the figure of accuracies: the model's own, then that under other weights."""
+    named = {"the model's own": "accuracy"} | {name: f"accuracy, {name}" for name in VARIANTS}
+    return [row for group, key in named.items() for row in interval(group, summary[key])]
 
 
 def _labels(reading: Reading) -> torch.Tensor:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
-from attentest.studies.cells import Cell, cell, cells_of_run, f1_difference, f1_gain, scores, stored_estimate
+from attentest.studies.cells import cells_of_run, f1_difference, f1_gain, scores
 from attentest.studies.experiments.base import (
     BASE,
     Difference,
@@ -24,7 +24,9 @@ from attentest.studies.experiments.base import (
 )
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import PALETTE, distinct, tradeoff
+from attentest.trials.stored import StoredFinding
 
 ALL = "all texts"
 # WP Table 5, SST and IMDb
@@ -43,6 +45,8 @@ class TrainedAdversary(Experiment):
     and instance adversaries on the same axes. The epoch with the lowest training loss is kept, as the authors do."""
 
     name: ClassVar[str] = "adversary"
+    number: ClassVar[str] = "T4"
+    keys: ClassVar[Mapping[str, str]] = {"far": "JSD, far", "change": "F1, far − base"}
     question: ClassVar[str] = "Can a model be trained to predict the same with other attention?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §4, Tables 4 and 5, Fig. 5 and 6"
     how_to_read: ClassVar[str] = (
@@ -72,7 +76,7 @@ class TrainedAdversary(Experiment):
     def trials(self) -> list[TrialOf]:
         return [TrialOf(BASE, "adversary")]
 
-    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         base = runs[BASE]
         cells: list[Cell] = []
         rows: list[dict[str, Any]] = []
@@ -91,7 +95,7 @@ class TrainedAdversary(Experiment):
         for label in (*(f"seed {seed}" for seed in range(1, self.seeds + 1)), "uniform"):
             kind = "uniform weights" if label == "uniform" else "random seed"
             rows += _points(kind, None, difference(base, runs[label]), predicted, scores(runs[label])["f1"].value)
-        rows += _instance_adversaries(findings[f"{BASE} adversary"]["summary"], [str(n) for n in np.unique(predicted)])
+        rows += _instance_adversaries(findings[f"{BASE} adversary"].summary, [str(n) for n in np.unique(predicted)])
         far = [s for s in self.lambdas if summary[f"JSD, λ = {s:g}"].value > self.far]
         best = max(far, key=lambda s: summary[f"F1, λ = {s:g}"].value, default=None)
         if best is None:
@@ -157,8 +161,8 @@ def _instance_adversaries(found: Mapping[str, Any], classes: list[str]) -> list[
             "kind": "instance adversary",
             "lambda": None,
             "class": name,
-            "jsd": stored_estimate(found[jsd]).value,
-            "tvd": stored_estimate(found[tvd]).value,
+            "jsd": found[jsd].value,
+            "tvd": found[tvd].value,
             "f1": None,
         }
         for name, (jsd, tvd) in keys.items()

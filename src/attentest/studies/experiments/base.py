@@ -13,9 +13,10 @@ import torch
 
 from attentest.errors import InputError
 from attentest.measures.divergences import jsd
-from attentest.studies.cells import Cell
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
+from attentest.trials.cells import Cell
+from attentest.trials.stored import StoredFinding
 
 BASE = "base"
 
@@ -51,10 +52,14 @@ class Result:
 class Experiment(ABC):
     """Subclasses are dataclasses: their fields are the experiment's settings."""
 
+    kind: ClassVar[str] = "experiment"
     name: ClassVar[str]
+    number: ClassVar[str]  # as in docs/trials
     question: ClassVar[str]
     source: ClassVar[str]
     how_to_read: ClassVar[str]  # what a high and a low figure mean, and what they do not
+
+    keys: ClassVar[Mapping[str, str]] = {}  # entries of its summary that others rely on
 
     @abstractmethod
     def trainings(self) -> list[Training]:
@@ -64,7 +69,7 @@ class Experiment(ABC):
         return []
 
     @abstractmethod
-    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         """Runs by label, the base among them; findings by "label trial", as stored."""
 
 

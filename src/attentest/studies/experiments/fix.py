@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf
 from attentest.studies.experiments.informed import compare_information, on_information
 from attentest.training.run import Run
+from attentest.trials.stored import StoredFinding
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,8 @@ class Fix(Experiment):
     each text and stay, and encoder and decoder are learned around them (WE do not say which scores they fix)."""
 
     name: ClassVar[str] = "fix"
+    number: ClassVar[str] = "T14"
+    keys: ClassVar[Mapping[str, str]] = {"lost": "Δ weighted τ, fix attention"}
     question: ClassVar[str] = "Does the attention find the informative states, or do the states move to the attention?"
     source: ClassVar[str] = "Wen et al. 2022 §5.1, Table 2"
     how_to_read: ClassVar[str] = (
@@ -37,5 +40,5 @@ class Fix(Experiment):
     def trials(self) -> list[TrialOf]:
         return on_information([BASE, "fix representation", "fix attention"], self.runs)
 
-    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         return compare_information({name: name for name in ("fix representation", "fix attention")}, findings)

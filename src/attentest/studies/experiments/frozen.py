@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
-from attentest.studies.cells import Cell, accuracy_gain, cell, cells_of_run, scores
+from attentest.studies.cells import accuracy_gain, cells_of_run, scores
 from attentest.studies.experiments.adversary import FAR, adversary_settings
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import interval, intervals
+from attentest.trials.stored import StoredFinding
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Frozen(Experiment):
     """
 
     name: ClassVar[str] = "frozen"
+    number: ClassVar[str] = "T5"
     question: ClassVar[str] = "Can attention alone be moved without losing accuracy, or only with the states behind it?"
     source: ClassVar[str] = "Meister et al. 2021 App. C.1, Table 5"
     how_to_read: ClassVar[str] = (
@@ -71,7 +74,7 @@ class Frozen(Experiment):
         apart = {label: float(difference(runs[BASE], runs[label]).jsd.mean()) for label in labels}
         return next((label for label in labels if apart[label] > self.far), max(apart, key=apart.__getitem__))
 
-    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         base = scores(runs[BASE])["accuracy"]
         cells: list[Cell] = []
         rows, summary = [], {"accuracy, base": base}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
-from attentest.studies.cells import Cell, cells_of_run, f1_difference, f1_gain, scores
+from attentest.studies.cells import cells_of_run, f1_difference, f1_gain, scores
 from attentest.studies.experiments.adversary import adversary_training
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
+from attentest.trials.cells import Cell
 from attentest.trials.charts import interval, intervals
+from attentest.trials.stored import StoredFinding
 
 GUIDES = {"uniform": "uniform", "own": "trained MLP", "base": "base LSTM", "adversary": "adversary"}  # ours -> WP's
 
@@ -24,6 +26,8 @@ class Guides(Experiment):
     of an adversary trained with `strength`."""
 
     name: ClassVar[str] = "guides"
+    number: ClassVar[str] = "T3"
+    keys: ClassVar[Mapping[str, str]] = {"gain": "F1, base LSTM − uniform"}
     question: ClassVar[str] = "Do the base model's weights help a model that sees no context?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.4 and §4, Table 3"
     how_to_read: ClassVar[str] = (
@@ -46,7 +50,7 @@ class Guides(Experiment):
             Training("guide adversary", mlp | {"projection": "preset"}, preset=f"lambda {self.strength:g}"),
         ]
 
-    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         cells: list[Cell] = []
         rows, summary = [], {}
         for guide, theirs in GUIDES.items():

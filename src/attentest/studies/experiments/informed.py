@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
 from attentest.measures.intervals import Estimate, bootstrap, independent_difference
-from attentest.studies.cells import cell, cells_of_run, stored_estimate
+from attentest.studies.cells import cells_of_run
 from attentest.studies.experiments.adversary import adversary_training, cells_of_difference
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
-from attentest.trials.information import TAU_CHART, run_name, tau_boxes
+from attentest.trials.cells import cell
+from attentest.trials.information import TAU_CHART, Information, clusterings, tau_boxes
+from attentest.trials.stored import StoredFinding
 
-KEY = "weighted τ"
+KEY = Information.keys["agreement"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class InformedAdversary(Experiment):
     """T13 on an adversary of WP's, against T13 on the base: Δτ = τ of the base − τ of the adversary."""
 
     name: ClassVar[str] = "informed-adversary"
+    number: ClassVar[str] = "T15"
+    keys: ClassVar[Mapping[str, str]] = {"apart": "JSD, adversary", "lost": "Δ weighted τ, adversary"}
     question: ClassVar[str] = "Does an adversary's attention still sit on the informative states?"
     source: ClassVar[str] = "Wen et al. 2022 §5.2, Tables 3 and 4"
     how_to_read: ClassVar[str] = (
@@ -44,7 +47,7 @@ class InformedAdversary(Experiment):
     def trials(self) -> list[TrialOf]:
         return on_information([BASE, f"lambda {self.strength:g}"], self.runs)
 
-    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         label = f"lambda {self.strength:g}"
         result = compare_information({"adversary": label}, findings)
         variant, apart = f"adversary, lambda={self.strength:g}", difference(runs[BASE], runs[label])
@@ -58,6 +61,7 @@ class Gumbel(Experiment):
     """T13 on a model with Gumbel-softmax, against T13 on the base."""
 
     name: ClassVar[str] = "gumbel"
+    number: ClassVar[str] = "T15"
     question: ClassVar[str] = "Does Gumbel-softmax bring attention closer to the informative states?"
     source: ClassVar[str] = "Wen et al. 2022 §5.3, Table 5"
     how_to_read: ClassVar[str] = (
@@ -75,7 +79,7 @@ class Gumbel(Experiment):
     def trials(self) -> list[TrialOf]:
         return on_information([BASE, "gumbel"], self.runs)
 
-    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         return compare_information({"gumbel": "gumbel"}, findings)
 
 
@@ -83,7 +87,7 @@ def on_information(labels: list[str], runs: int) -> list[TrialOf]:
     return [TrialOf(label, "information", {"runs": runs}) for label in labels]
 
 
-def compare_information(variants: Mapping[str, str], findings: Mapping[str, Any]) -> Result:
+def compare_information(variants: Mapping[str, str], findings: Mapping[str, StoredFinding]) -> Result:
     """Variants by the label of their run: how far their weighted τ lies below the base's."""
     estimates = {BASE: _estimate(findings, BASE)} | {v: _estimate(findings, label) for v, label in variants.items()}
     base = estimates[BASE]
@@ -98,16 +102,10 @@ def compare_information(variants: Mapping[str, str], findings: Mapping[str, Any]
             cells.append(cell(variant, "delta weighted tau", summary[f"Δ {KEY}, {variant}"]))
     named = ", ".join(f"{variant} {estimate}" for variant, estimate in estimates.items())
     answer = f"Weighted τ of information and weight: {named}."
-    chart = tau_boxes({name: _runs(findings, label) for name, label in ({BASE: BASE} | dict(variants)).items()})
+    labels = {BASE: BASE} | dict(variants)
+    chart = tau_boxes({name: clusterings(findings[f"{label} information"].summary) for name, label in labels.items()})
     return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, {TAU_CHART: chart}), cells)
 
 
-def _runs(findings: Mapping[str, Any], label: str) -> list[float]:
-    """The weighted τ of each clustering."""
-    summary = findings[f"{label} information"]["summary"]
-    found = itertools.takewhile(summary.__contains__, map(run_name, itertools.count(1)))
-    return [stored_estimate(summary[name]).value for name in found]
-
-
-def _estimate(findings: Mapping[str, Any], label: str) -> Estimate:
-    return stored_estimate(findings[f"{label} information"]["summary"][KEY])
+def _estimate(findings: Mapping[str, StoredFinding], label: str) -> Estimate:
+    return findings[f"{label} information"].summary[KEY]

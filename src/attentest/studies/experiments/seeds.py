@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +12,13 @@ import pyarrow as pa
 from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
-from attentest.studies.cells import cell, scores
+from attentest.studies.cells import scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference, tidy_head
 from attentest.training.run import Run
 from attentest.trials.base import BIN_EDGES, BIN_NAMES, Chart, Conclusion, by_group, with_classes
+from attentest.trials.cells import cell
 from attentest.trials.charts import violins_by_bin
+from attentest.trials.stored import StoredFinding
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,8 @@ class Seeds(Experiment):
     """Models that differ from the base in their seed alone; JSD to the base, text by text."""
 
     name: ClassVar[str] = "seeds"
+    number: ClassVar[str] = "T2"
+    keys: ClassVar[Mapping[str, str]] = {"apart": "mean JSD"}
     question: ClassVar[str] = "How much does attention vary when nothing but the seed does?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.3, Fig. 3"
     how_to_read: ClassVar[str] = (
@@ -41,7 +45,7 @@ class Seeds(Experiment):
     def trainings(self) -> list[Training]:
         return [Training(f"seed {seed}", {"seed": seed}) for seed in range(1, self.seeds + 1)]
 
-    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         labels = [training.label for training in self.trainings()]
         found = [difference(runs[BASE], runs[label]) for label in labels]
         apart, change = np.stack([d.jsd for d in found]), np.stack([d.tvd for d in found])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,11 +13,12 @@ import torch
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate
 from attentest.measures.kendall import kendall_tau
-from attentest.studies.cells import Cell
 from attentest.studies.experiments.base import Experiment, Result, Training, TrialOf
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion
+from attentest.trials.cells import Cell
 from attentest.trials.charts import lines
+from attentest.trials.stored import StoredFinding
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Sparsity(Experiment):
     """Models with sparsegen of several λ (larger is sparser): entropy of gradients, and τ of attention with them."""
 
     name: ClassVar[str] = "sparsity"
+    number: ClassVar[str] = "T12"
     question: ClassVar[str] = "Does sparser attention make influence more concentrated, or attention more faithful?"
     source: ClassVar[str] = "Meister et al. 2021 §4, Table 2, Fig. 2 and 3"
     how_to_read: ClassVar[str] = (
@@ -55,7 +57,7 @@ class Sparsity(Experiment):
             )
         ]
 
-    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         series = {
             "entropy of attention": ("dispersion", "entropy of attention"),
             "entropy of gradient": ("dispersion", "entropy of gradient"),
@@ -66,7 +68,7 @@ class Sparsity(Experiment):
             {
                 "lambda": value,
                 "series": name,
-                **findings[f"sparsegen {value:g} {trial}"]["summary"][key],
+                **asdict(findings[f"sparsegen {value:g} {trial}"].record.summary[key]),
             }
             for value in self.lambdas
             for name, (trial, key) in series.items()

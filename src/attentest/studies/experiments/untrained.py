@@ -9,11 +9,14 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from attentest.errors import InputError, unknown_name
-from attentest.studies.cells import accuracy_gain, cell, cells_of_run, f1_difference, scores
+from attentest.measures.intervals import Estimate
+from attentest.studies.cells import accuracy_gain, cells_of_run, f1_difference, scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
+from attentest.trials.cells import cell
 from attentest.trials.charts import bars, interval, intervals
+from attentest.trials.stored import StoredFinding
 
 WEIGHTS = ("uniform", "random")
 ACCURACY = "accuracy by weights in training"
@@ -24,6 +27,8 @@ class Untrained(Experiment):
     """Weights that are uniform, or drawn at random once for each text, in training and at inference."""
 
     name: ClassVar[str] = "uniform"
+    number: ClassVar[str] = "T1"
+    keys: ClassVar[Mapping[str, str]] = {"change": "F1, uniform − base"}
     question: ClassVar[str] = "Does a model need learned attention when it may be trained without it?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2, Table 2; Vashishth et al. 2019 §4.1, Table 1"
     how_to_read: ClassVar[str] = (
@@ -44,7 +49,7 @@ class Untrained(Experiment):
     def trainings(self) -> list[Training]:
         return [Training(name, {"projection": name}, optional=True) for name in self.weights]
 
-    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, Any]) -> Result:
+    def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         there = [name for name in self.weights if name in runs]  # a hierarchical model has no random weights
         found = {label: scores(runs[label]) for label in (BASE, *there)}
         cells = list(cells_of_run(runs[BASE], BASE))
@@ -67,21 +72,16 @@ class Untrained(Experiment):
             f"Trained with {there[0]} weights the model reaches an F1 of {found[there[0]]['f1']}, with its own "
             f"attention {found[BASE]['f1']}."
         )
-        named = {BASE: "learned"} | {label: label for label in there}
-        drawn = {
-            name: [row for label, said in named.items() for row in interval(said, found[label][name])]
-            for name in ("accuracy", "f1")
-        }
         charts = {
             ACCURACY: bars(
-                drawn["accuracy"],
+                score_rows(summary, "accuracy"),
                 "accuracy (0–1)",
                 "Accuracy with learned attention and with weights that are fixed in training and at inference, with "
                 "95 % intervals, as in Vashishth et al. 2019, Fig. 1.",
                 "weights in training",
             ),
             "F1 by weights in training": intervals(
-                drawn["f1"],
+                score_rows(summary, "f1"),
                 "F1 on the test texts (0–1)",
                 "F1 with learned attention and with weights that are fixed in training and at inference, with 95 % "
                 "intervals: Wiegreffe & Pinter 2019, Table 2, as a figure.",
@@ -89,3 +89,9 @@ class Untrained(Experiment):
             ),
         }
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, charts), cells)
+
+
+def score_rows(summary: Mapping[str, Estimate], measure: str) -> list[dict[str, Any]]:
+    """Of the figure of a score: with learned attention, then with each of the weights that were trained."""
+    named = {"learned": f"{measure}, {BASE}"} | {name: f"{measure}, {name}" for name in WEIGHTS}
+    return [row for group, key in named.items() if key in summary for row in interval(group, summary[key])]

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attentest.files import read_json
 from attentest.progress import Listener
 from attentest.studies.cells import write_cells
 from attentest.studies.experiments import make_experiment
 from attentest.training.run import Run
 from attentest.trials.finding import Finding
+from attentest.trials.stored import finding_in
 from attentest.version import __version__
 
 
@@ -19,9 +19,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     experiment = make_experiment(settings["experiment"], settings["settings"])
     runs = {role.partition(" ")[2]: Run(path) for role, path in inputs.items() if role.startswith("run ")}
     findings = {
-        role.partition(" ")[2]: read_json(next(path.glob("*/finding.json")))
-        for role, path in inputs.items()
-        if role.startswith("finding ")
+        role.partition(" ")[2]: finding_in(path) for role, path in inputs.items() if role.startswith("finding ")
     }
     base = runs["base"]
     result = experiment.conclude(runs, findings)
@@ -41,6 +39,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         },
         charts=result.conclusion.charts,
         notes=tuple(result.conclusion.notes),
+        kind=experiment.kind,
     )
     finding.save(out / experiment.name)
     write_cells(out, result.cells)

@@ -3,115 +3,153 @@
 from __future__ import annotations
 
 import csv
+import math
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from attentest.files import read_json, write_json, write_table
+from attentest.files import write_table
 from attentest.progress import Listener
-from attentest.studies.about import about_run
-from attentest.studies.cells import Cell, cells_of_finding, cells_of_run, read_cells
-from attentest.studies.directions import Direction, examine, of_cells, of_published
-from attentest.studies.figures import StoredFinding, across_models
+from attentest.studies.cells import cells_of_finding, cells_of_run, read_cells
+from attentest.studies.directions import Direction, Replication, examine, of_cells, of_published
+from attentest.studies.figures import PlacedFinding, across_models
 from attentest.studies.published import CellComparison, compare, of_corpus
+from attentest.studies.results import (
+    EXPERIMENT,
+    RUN,
+    Failure,
+    FindingRef,
+    ModelResult,
+    ResultRef,
+    Summary,
+    result_of_run,
+)
+from attentest.studies.results import INSTANCES as HEAT_MAP_TABLE
 from attentest.studies.steps.instances import FILE as INSTANCES
 from attentest.training.run import Run
-from attentest.trials.charts.files import listed, save_charts
+from attentest.trials.cells import Cell
+from attentest.trials.charts.files import listed, save_charts, slug
 from attentest.trials.instances import HEAT_MAPS
+from attentest.trials.stored import ChartFiles, finding_in
 
 FIGURES = "figures"
-_LONGEST = 160  # bytes of a file's name, which may have 255 with what comes after
-_IN_A_NAME = str.maketrans({"/": "_", ":": "_", "\\": "_"})
+_LONGEST = 80  # characters of a file's name
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
-    rows: list[dict[str, Any]] = []
-    comparable: dict[tuple[str, str], list[Cell]] = {}
-    blocks: dict[str, dict[str, Any]] = {}
-    findings: list[dict[str, Any]] = []
-    placed: list[StoredFinding] = []
-    for place in settings["results"]:
-        folder = inputs[place["role"]]
-        if place["kind"] == "run":
-            run = Run(folder)
-            blocks[place["block"]] = about_run(run)
-            cells = list(cells_of_run(run, "base" if place["projection"] == "softmax" else place["projection"]))
-        elif place["kind"] == "instances":
-            target = out / HEAT_MAPS / f"{_file_name(place['role'], place['block'])}.parquet"
-            target.parent.mkdir(exist_ok=True)
-            shutil.copy2(folder / INSTANCES, target)
-            if place["block"] in blocks:
-                blocks[place["block"]]["instances"] = str(target.relative_to(out))
-            continue
-        else:
-            finding_folder = next(folder.glob("*/finding.json")).parent
-            finding = read_json(finding_folder / "finding.json")
-            if place["kind"] == "experiment":
-                cells = read_cells(folder)
-            else:
-                cells = list(cells_of_finding(finding, place["projection"], blocks[place["block"]]["classes"]))
-            target = out / "findings" / f"{_file_name(place['role'], place['block'])}, {place['name']}"
-            shutil.copytree(finding_folder, target)
-            placed.append(StoredFinding(place, finding_folder, finding))
-            words = {key: place[key] for key in ("corpus", "block", "kind", "name")}
-            answer = {"question": finding["question"], "answer": finding["answer"]}
-            findings.append(words | answer | {"folder": str(target.relative_to(out))})
-        where = {key: place[key] for key in ("corpus", "model", "projection", "seed")}
-        rows += [{**where, **vars(c), "model": c.model or place["model"]} for c in cells]
-        if place["first"]:
-            _compare_later(comparable, place, cells)
+    refs = [ResultRef(**row) for row in settings["results"]]
+    results = _Results(out)
+    for ref in refs:
+        results.add(ref, inputs[ref.role])
     if "beside" in inputs:
         shutil.copytree(inputs["beside"] / "comparison", out / "comparison")
         shutil.copy2(inputs["beside"] / INSTANCES, out / "comparison" / INSTANCES)
-    _write_rows(out / "ours.csv", rows)
-    summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
-    summary |= {"title": settings["title"], "kind": settings["kind"], "notes": settings["notes"], "blocks": blocks}
-    figures = across_models(placed)
+    _write_rows(out / "ours.csv", results.rows)
+    figures = across_models(results.placed)
     save_charts(out / FIGURES, figures)
-    summary["figures"] = listed(figures, f"{FIGURES}/")
-    summary |= {"rows": settings["rows"], "missing": settings["missing"], "failed": settings["failed"]}
-    if settings["paper"]:
-        compared = compare(settings["paper"], comparable, settings["tolerances"])
-        _write_rows(out / "beside_published.csv", [c.as_row() for c in compared])
-        summary |= {"cells": count(compared), "not_covered": settings["not_covered"]}
-    replications = _replications(settings, comparable)
-    _write_rows(out / "directions.csv", replications)
-    summary["directions"] = replications
-    write_json(out / "summary.json", summary)
-    page = _page(summary, replications, compared if settings["paper"] else [])
-    (out / "summary.md").write_text(page, encoding="utf-8")
+    compared = compare(settings["paper"], results.comparable, settings["tolerances"]) if settings["paper"] else []
+    _write_rows(out / "beside_published.csv", [c.as_row() for c in compared])
+    replications = _replications(settings, results.comparable)
+    _write_rows(out / "directions.csv", [replication.as_row() for replication in replications])
+    summary = Summary(
+        study=settings["study"],
+        title=settings["title"],
+        kind=settings["kind"],
+        budget=settings["budget"],
+        rows=settings["rows"],
+        notes=settings["notes"],
+        blocks=results.blocks,
+        findings=results.findings,
+        missing=settings["missing"],
+        failed=[Failure(**row) for row in settings["failed"]],
+        figures=[ChartFiles(**chart) for chart in listed(figures, f"{FIGURES}/")],
+        directions=replications,
+        cells=count(compared) if settings["paper"] else {},
+        not_covered=settings["not_covered"] if settings["paper"] else {},
+    )
+    summary.write(out)
+    (out / "summary.md").write_text(_page(summary, compared), encoding="utf-8")
 
 
-def _file_name(role: str, block: str) -> str:
-    """The role alone tells results apart; of the rest as much as a file's name may have."""
-    name = f"{role} {block}".translate(_IN_A_NAME)
-    return name.encode(errors="replace")[:_LONGEST].decode(errors="ignore")
+class _Results:
+    """What the steps of a study gave, as it is laid out in the folder."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.rows: list[dict[str, Any]] = []
+        self.comparable: dict[tuple[str, str], list[Cell]] = {}
+        self.blocks: dict[str, ModelResult] = {}
+        self.findings: list[FindingRef] = []
+        self.placed: list[PlacedFinding] = []
+
+    def add(self, ref: ResultRef, folder: Path) -> None:
+        if ref.kind == RUN:
+            self._add_run(ref, Run(folder))
+        elif ref.kind == HEAT_MAP_TABLE:
+            self._add_instances(ref, folder / INSTANCES)
+        else:
+            self._add_finding(ref, folder)
+
+    def _add_run(self, ref: ResultRef, run: Run) -> None:
+        self.blocks[ref.block] = result_of_run(run)
+        self._add_cells(ref, list(cells_of_run(run, "base" if ref.projection == "softmax" else ref.projection)))
+
+    def _add_instances(self, ref: ResultRef, table: Path) -> None:
+        target = self.out / HEAT_MAPS / f"{_file_name(ref.role, ref.block)}.parquet"
+        target.parent.mkdir(exist_ok=True)
+        shutil.copy2(table, target)
+        if ref.block in self.blocks:
+            place = str(target.relative_to(self.out))
+            self.blocks[ref.block] = replace(self.blocks[ref.block], instances=place)
+
+    def _add_finding(self, ref: ResultRef, folder: Path) -> None:
+        finding = finding_in(folder)
+        target = self.out / "findings" / _file_name(ref.role, ref.block, ref.name)
+        shutil.copytree(finding.folder, target)
+        self.placed.append(PlacedFinding(ref, finding))
+        place, record = str(target.relative_to(self.out)), finding.record
+        self.findings.append(
+            FindingRef(ref.corpus, ref.block, ref.kind, ref.name, place, record.question, record.answer)
+        )
+        if ref.kind == EXPERIMENT:
+            self._add_cells(ref, read_cells(folder))
+        else:
+            self._add_cells(ref, cells_of_finding(finding, ref.projection, self.blocks[ref.block].classes))
+
+    def _add_cells(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
+        where = {"corpus": ref.corpus, "model": ref.model, "projection": ref.projection, "seed": ref.seed}
+        self.rows += [{**where, **vars(c), "model": c.model or ref.model} for c in cells]
+        if ref.first:
+            self._compare_later(ref, cells)
+
+    def _compare_later(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
+        """The model with softmax stands for the paper's; others only for what bears their projection's name."""
+        for found in cells:
+            if ref.projection in ("softmax", found.variant):
+                self.comparable.setdefault((ref.corpus, found.model or ref.model), []).append(found)
 
 
-def _replications(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[Cell]]) -> list[dict[str, Any]]:
+def _file_name(role: str, *words: str) -> str:
+    """The role alone tells results apart; the words are for people."""
+    return slug(f"{role.zfill(3)} {' '.join(words)}")[:_LONGEST].strip("-")
+
+
+def _replications(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[Cell]]) -> list[Replication]:
     """What the paper found, corpus by corpus, with our difference and what it says."""
     directions = [Direction.from_dict(row) for row in settings["directions"]]
     corpora = list(dict.fromkeys(corpus for corpus, _ in ours))
-    found: list[dict[str, Any]] = []
+    found: list[Replication] = []
     for corpus in corpora if directions else []:
         models = [model for name, model in ours if name == corpus]
         cells = {(model, c.variant, c.measure): c for model in models for c in ours[(corpus, model)]}
         theirs = of_corpus(settings["paper"], corpus) if settings["paper"] else {}
         first = settings["first_models"][corpus]
-        replications = examine(directions, corpus, first, of_cells(cells), of_published(theirs))
-        found += [replication.as_row() for replication in replications]
+        found += examine(directions, corpus, first, of_cells(cells), of_published(theirs))
     return found
-
-
-def _compare_later(comparable: dict[tuple[str, str], list[Cell]], place: Mapping[str, Any], cells: list[Cell]) -> None:
-    """The model with softmax stands for the paper's; others of its kind only for what bears their projection's name."""
-    usual = place["projection"] == "softmax"
-    for found in cells:
-        if usual or found.variant == place["projection"]:
-            comparable.setdefault((place["corpus"], found.model or place["model"]), []).append(found)
 
 
 def count(compared: Sequence[CellComparison]) -> dict[str, int]:
@@ -127,35 +165,36 @@ def _in_a_table(text: str) -> str:
     return " ".join(text.replace("|", "\\|").split())
 
 
-def directions_table(replications: Sequence[Mapping[str, Any]]) -> list[str]:
+def directions_table(replications: Sequence[Replication]) -> list[str]:
     """As lines of Markdown."""
     lines = ["| finding | where | corpus | theirs | ours | interval | replicated |", "|---|---|---|---|---|---|---|"]
     for row in replications:
-        figures = ("" if row[key] is None or row[key] != row[key] else f"{row[key]:+.3f}" for key in ("theirs", "ours"))
-        theirs, ours = figures
-        interval = f"[{row['low']:+.3f}, {row['high']:+.3f}]" if ours else ""
-        cells = (row["says"], row["source"], row["corpus"], theirs, ours, interval, row["replicated"])
+        theirs, ours = _signed(row.theirs), _signed(row.ours)
+        interval = f"[{_signed(row.low)}, {_signed(row.high)}]" if ours else ""
+        cells = (row.says, row.source, row.corpus, theirs, ours, interval, row.replicated)
         lines.append(f"| {' | '.join(map(_in_a_table, cells))} |")
     return lines
 
 
-def _page(
-    summary: Mapping[str, Any], replications: Sequence[Mapping[str, Any]], compared: Sequence[CellComparison]
-) -> str:
-    rows = f", at most {summary['rows']:,} rows a corpus" if summary["rows"] else ""
-    lines = [f"# {summary['study']}", "", f"Budget: {summary['budget']}{rows}.", ""]
-    lines += [f"- **missing, as a step failed**: {name}" for name in summary["missing"]]
-    for finding in summary["findings"]:
-        lines += [f"- **{finding['block']}, {finding['name']}**: {finding['answer']}"]
-    if replications:
+def _signed(value: float | None) -> str:
+    return "" if value is None or math.isnan(value) else f"{value:+.3f}"
+
+
+def _page(summary: Summary, compared: Sequence[CellComparison]) -> str:
+    rows = f", at most {summary.rows:,} rows a corpus" if summary.rows else ""
+    lines = [f"# {summary.study}", "", f"Budget: {summary.budget}{rows}.", ""]
+    lines += [f"- **missing, as a step failed**: {name}" for name in summary.missing]
+    for finding in summary.findings:
+        lines += [f"- **{finding.block}, {finding.name}**: {finding.answer}"]
+    if summary.directions:
         lines += [
             "",
             "What was found, as a difference that is above 0 if we find it too:",
             "",
-            *directions_table(replications),
+            *directions_table(summary.directions),
         ]
     if compared:
-        cells = summary["cells"]
+        cells = summary.cells
         lines += [
             "",
             f"{cells['ours']} of {cells['published']} published cells have one of ours "
@@ -166,7 +205,7 @@ def _page(
             "|---|---|---|---|---|---|---|---|---|---|",
         ]
         lines += [_line(c) for c in compared if c.ours is not None]
-        lines += ["", *(f"- not covered: {table}: {why}" for table, why in summary["not_covered"].items())]
+        lines += ["", *(f"- not covered: {table}: {why}" for table, why in summary.not_covered.items())]
     return "\n".join(lines) + "\n"
 
 

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from attentest.measures.intervals import Estimate, independent_difference
-from attentest.studies.experiments.adversary import FAR
+from attentest.studies.experiments.adversary import FAR, TrainedAdversary
+from attentest.studies.experiments.base import Experiment
+from attentest.studies.experiments.fix import Fix
+from attentest.studies.experiments.guides import Guides
+from attentest.studies.experiments.informed import InformedAdversary
+from attentest.studies.experiments.seeds import Seeds
+from attentest.studies.experiments.untrained import Untrained
+from attentest.trials.adversary import InstanceAdversary
+from attentest.trials.base import Trial
+from attentest.trials.correlation import Correlation
+from attentest.trials.importance_sets import ImportanceSets
+from attentest.trials.information import Information
+from attentest.trials.permutation import Permutation
+from attentest.trials.rationale import Rationale
+from attentest.trials.removal import Flips, Removal
+from attentest.trials.uniform import Uniform
 
-TRIAL, EXPERIMENT, PEOPLE = "trial", "experiment", "people"
+PEOPLE = "people"
 TEXTS, CLUSTERINGS = "test texts", "clusterings of the states"
-Figures = Callable[
-    [str, str, str], Estimate | None
-]  # kind, name and entry of a summary -> the estimate, if there is one
+Figures = Callable[[str, str, str], Estimate | None]  # kind, name and entry of a summary -> the estimate, if any
+Figure = Callable[[Figures], Estimate | None]
 AT_LEAST, MORE_THAN, AT_MOST = "at least", "more than", "at most"
 NEAR = 0.1  # JSD of adversaries that cannot move: seeds are not set against these
+
+
+class People:
+    """T17, which this version does not have."""
+
+    kind = PEOPLE
+    name = "people"
+    number = "T17"
+    keys: Mapping[str, str] = {}
+
+
+Asked = type[Trial] | type[Experiment] | type[People]
 
 
 @dataclass(frozen=True)
@@ -22,17 +48,28 @@ class Criterion:
     """A figure that must lie on one side of a threshold; `name` is what the threshold is set by."""
 
     name: str
-    number: str  # of the trial, as in docs/trials
-    kind: str
-    trial: str
+    asks: Asked
     says: str  # what is measured
-    figure: Callable[[Figures], Estimate | None]
+    figure: Figure
     side: str
     threshold: float
     source: str  # where the threshold comes from
     absent: str = ""  # why a trial that was held may not have the figure
-    against: tuple[str, str] | None = None  # kind and name of another one that the figure is set against
+    against: Asked | None = None  # another one that the figure is set against
     over: str = TEXTS  # what its interval is over
+
+    @property
+    def number(self) -> str:
+        """Of the trial, as in docs/trials."""
+        return self.asks.number
+
+    @property
+    def kind(self) -> str:
+        return self.asks.kind
+
+    @property
+    def trial(self) -> str:
+        return self.asks.name
 
     @property
     def short(self) -> str:
@@ -49,9 +86,11 @@ class Definition:
     paper: str  # that the caveat is from
 
 
-def _of(kind: str, trial: str, entry: str, sign: int = 1) -> Callable[[Figures], Estimate | None]:
+def _of(asked: Asked, key: str, sign: int = 1) -> Figure:
+    """A figure that a trial or experiment has under that key."""
+
     def figure(figures: Figures) -> Estimate | None:
-        found = figures(kind, trial, entry)
+        found = figures(asked.kind, asked.name, asked.keys[key])
         if found is None or sign == 1:
             return found
         return Estimate(-found.value, -found.high, -found.low, found.n)
@@ -59,11 +98,12 @@ def _of(kind: str, trial: str, entry: str, sign: int = 1) -> Callable[[Figures],
     return figure
 
 
-def _further(than: tuple[str, str, str], what: tuple[str, str, str]) -> Callable[[Figures], Estimate | None]:
-    """How much larger the second figure is than the first."""
+def _further_than_seeds(asked: Asked, key: str) -> Figure:
+    """How much larger the figure is than the distance of seeds."""
+    seeds, other = _of(Seeds, "apart"), _of(asked, key)
 
     def figure(figures: Figures) -> Estimate | None:
-        less, more = figures(*than), figures(*what)
+        less, more = seeds(figures), other(figures)
         if less is None or more is None or more.value < NEAR:
             return None
         return independent_difference(more, less)
@@ -71,17 +111,17 @@ def _further(than: tuple[str, str, str], what: tuple[str, str, str]) -> Callable
     return figure
 
 
-def _if_far(experiment: str, entry: str) -> Callable[[Figures], Estimate | None]:
-    """A figure of an adversary that is far enough away to be one (WP Table 4)."""
+def _if_far(asked: Asked, key: str) -> Figure:
+    """A figure of an adversary that is far enough away to be one (Wiegreffe & Pinter 2019, Table 4)."""
+    distance, wanted = _of(asked, "apart"), _of(asked, key)
 
     def figure(figures: Figures) -> Estimate | None:
-        apart = figures(EXPERIMENT, experiment, "JSD, adversary")
-        return figures(EXPERIMENT, experiment, entry) if apart is not None and apart.value > FAR else None
+        apart = distance(figures)
+        return wanted(figures) if apart is not None and apart.value > FAR else None
 
     return figure
 
 
-_SEEDS = (EXPERIMENT, "seeds", "mean JSD")
 _NO_FAR = "no λ that was tried moved the attention further than a JSD of 0.4"
 
 DEFINITIONS = {
@@ -92,15 +132,15 @@ DEFINITIONS = {
             "The model decides worse without its attention.",
             (
                 Criterion(
-                    "needed.inference", "T1", TRIAL, "uniform",
+                    "needed.inference", Uniform,
                     "accuracy lost when the weights are made uniform at inference",
-                    _of(TRIAL, "uniform", "difference, uniform", -1), AT_LEAST, 0.01,
+                    _of(Uniform, "change", -1), AT_LEAST, 0.01,
                     "our convention, as much as needed.trained asks for",
                 ),
                 Criterion(
-                    "needed.trained", "T1", EXPERIMENT, "uniform",
+                    "needed.trained", Untrained,
                     "F1 lost by a model that is trained with uniform weights",
-                    _of(EXPERIMENT, "uniform", "F1, uniform − base", -1), AT_LEAST, 0.01,
+                    _of(Untrained, "change", -1), AT_LEAST, 0.01,
                     "Wiegreffe & Pinter 2019 §3.2, Table 2: corpora that lose .004 and .008 are set aside, .009 is "
                     "borderline, .023 is kept",
                 ),
@@ -114,25 +154,25 @@ DEFINITIONS = {
             "Trained again with another seed, the model attends to the same tokens; only an adversary moves far.",
             (
                 Criterion(
-                    "stable.seeds", "T2", EXPERIMENT, "seeds",
+                    "stable.seeds", Seeds,
                     "mean JSD between the weights of models that differ in their seed alone",
-                    _of(*_SEEDS), AT_MOST, 0.2,
+                    _of(Seeds, "apart"), AT_MOST, 0.2,
                     "our convention, under a third of the largest possible JSD (0.693); Wiegreffe & Pinter 2019 §3.3 "
                     "show densities and print no number",
                 ),
                 Criterion(
-                    "stable.adversary", "T7", TRIAL, "adversary",
+                    "stable.adversary", InstanceAdversary,
                     "how much further the furthest weights with the same prediction are than another seed's (JSD)",
-                    _further(_SEEDS, (TRIAL, "adversary", "mean max JSD")), MORE_THAN, 0.0,
+                    _further_than_seeds(InstanceAdversary, "furthest"), MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §3.3, Fig. 3: the variance by seeds is the one to surpass",
                     "no weights far away give the same prediction, so there is nothing to set the seeds against",
-                    _SEEDS[:2],
+                    Seeds,
                 ),
                 Criterion(
-                    "stable.model", "T4", EXPERIMENT, "adversary",
+                    "stable.model", TrainedAdversary,
                     "how much further an adversarial model is than another seed's (JSD)",
-                    _further(_SEEDS, (EXPERIMENT, "adversary", "JSD, far")), MORE_THAN, 0.0,
-                    "Wiegreffe & Pinter 2019 §4, Fig. 5", _NO_FAR, _SEEDS[:2],
+                    _further_than_seeds(TrainedAdversary, "far"), MORE_THAN, 0.0,
+                    "Wiegreffe & Pinter 2019 §4, Fig. 5", _NO_FAR, Seeds,
                 ),
             ),
             "Some variance by seed is normal, and a stable map may still be a wrong one.",
@@ -143,15 +183,15 @@ DEFINITIONS = {
             "No very different weights give the same prediction.",
             (
                 Criterion(
-                    "exclusive.texts", "T7", TRIAL, "adversary",
+                    "exclusive.texts", InstanceAdversary,
                     "share of texts with weights further away than a JSD of 0.4 and the same prediction",
-                    _of(TRIAL, "adversary", "share with JSD > 0.4"), AT_MOST, 0.5,
+                    _of(InstanceAdversary, "far"), AT_MOST, 0.5,
                     "our convention, half of the texts; the JSD of 0.4 is that of Wiegreffe & Pinter 2019 Table 4",
                 ),
                 Criterion(
-                    "exclusive.model", "T4", EXPERIMENT, "adversary",
+                    "exclusive.model", TrainedAdversary,
                     "F1 lost by an adversarial model whose weights are further away than a JSD of 0.4",
-                    _of(EXPERIMENT, "adversary", "F1, far − base", -1), AT_LEAST, 0.02,
+                    _of(TrainedAdversary, "change", -1), AT_LEAST, 0.02,
                     "our convention; the adversaries of Wiegreffe & Pinter 2019 Table 4 lose at most .008 of the F1 in "
                     "Table 2", _NO_FAR,
                 ),
@@ -164,42 +204,42 @@ DEFINITIONS = {
             "What has weight is what the decision hangs on.",
             (
                 Criterion(
-                    "faithful.permutation", "T6", TRIAL, "permutation",
+                    "faithful.permutation", Permutation,
                     "change of the prediction when the weights are shuffled (median TVD, mean over texts)",
-                    _of(TRIAL, "permutation", "mean of median TVD"), AT_LEAST, 0.1,
+                    _of(Permutation, "moved"), AT_LEAST, 0.1,
                     "our convention, a tenth of the largest possible change",
                 ),
                 Criterion(
-                    "faithful.gradient", "T8", TRIAL, "correlation",
+                    "faithful.gradient", Correlation,
                     "Kendall τ of attention with |gradient × input|, attention held fixed",
-                    _of(TRIAL, "correlation", "τ attention – gradient-input-fixed"), AT_LEAST, 0.5,
+                    _of(Correlation, "gradient"), AT_LEAST, 0.5,
                     "what gradients and leave-one-out reach among themselves in Jain & Wallace's result files "
                     "(.517 to .656)",
                     "the model gives no gradients by its inputs",
                 ),
                 Criterion(
-                    "faithful.leave-one-out", "T8", TRIAL, "correlation",
+                    "faithful.leave-one-out", Correlation,
                     "Kendall τ of attention with leave-one-out",
-                    _of(TRIAL, "correlation", "τ attention – leave-one-out"), AT_LEAST, 0.5,
+                    _of(Correlation, "leave-one-out"), AT_LEAST, 0.5,
                     "as faithful.gradient",
                     "leave-one-out was not among the measures",
                 ),
                 Criterion(
-                    "faithful.removal", "T9", TRIAL, "removal",
+                    "faithful.removal", Removal,
                     "how much more the output moves without the heaviest item than without a random one (ΔJS)",
-                    _of(TRIAL, "removal", "mean ΔJS"), MORE_THAN, 0.0,
+                    _of(Removal, "difference"), MORE_THAN, 0.0,
                     "Serrano & Smith 2019 §4.1: above 0 the heaviest item matters more",
                 ),
                 Criterion(
-                    "faithful.flips", "T10", TRIAL, "flips",
+                    "faithful.flips", Flips,
                     "how many more decisions flip without the heaviest item than without a random one",
-                    _of(TRIAL, "flips", "flips, heaviest − random"), MORE_THAN, 0.0,
+                    _of(Flips, "difference"), MORE_THAN, 0.0,
                     "Serrano & Smith 2019 §4.2, Table 2",
                 ),
                 Criterion(
-                    "faithful.sets", "T11", TRIAL, "importance-sets",
+                    "faithful.sets", ImportanceSets,
                     "how much more of a text goes before a flip by attention than by attention × gradient",
-                    _of(TRIAL, "importance-sets", "attention − attention-times-gradient"), AT_MOST, 0.05,
+                    _of(ImportanceSets, "difference"), AT_MOST, 0.05,
                     "our convention; Serrano & Smith 2019 §5 find smaller sets by the gradient",
                 ),
             ),
@@ -212,29 +252,29 @@ DEFINITIONS = {
             "Weight lies where the information about the decision is, and is of use to another model.",
             (
                 Criterion(
-                    "informative.guide", "T3", EXPERIMENT, "guides",
+                    "informative.guide", Guides,
                     "F1 gained by a model without context when it is guided by these weights, not uniform ones",
-                    _of(EXPERIMENT, "guides", "F1, base LSTM − uniform"), MORE_THAN, 0.0,
+                    _of(Guides, "gain"), MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §3.4, Table 3",
                 ),
                 Criterion(
-                    "informative.information", "T13", TRIAL, "information",
+                    "informative.information", Information,
                     "weighted τ of the weights with the mutual information of states and output",
-                    _of(TRIAL, "information", "weighted τ"), AT_LEAST, 0.8,
+                    _of(Information, "agreement"), AT_LEAST, 0.8,
                     "Wen et al. 2022 §5: the average with additive attention",
                     over=CLUSTERINGS,
                 ),
                 Criterion(
-                    "informative.fix", "T14", EXPERIMENT, "fix",
+                    "informative.fix", Fix,
                     "weighted τ lost when the weights are fixed at random and the rest is trained around them",
-                    _of(EXPERIMENT, "fix", "Δ weighted τ, fix attention"), MORE_THAN, 0.0,
+                    _of(Fix, "lost"), MORE_THAN, 0.0,
                     "Wen et al. 2022 §5.1, Table 2: the attention finds the information, not the other way round",
                     over=CLUSTERINGS,
                 ),
                 Criterion(
-                    "informative.adversary", "T15", EXPERIMENT, "informed-adversary",
+                    "informative.adversary", InformedAdversary,
                     "weighted τ lost by an adversarial model",
-                    _if_far("informed-adversary", "Δ weighted τ, adversary"), AT_MOST, 0.1,
+                    _if_far(InformedAdversary, "lost"), AT_MOST, 0.1,
                     "our convention; Wen et al. 2022 §5.2, Table 4 find no big drop",
                     "the adversary stayed within a JSD of 0.4, where it keeps its τ by staying",
                     over=CLUSTERINGS,
@@ -248,19 +288,19 @@ DEFINITIONS = {
             "The weight lies where people see the reason.",
             (
                 Criterion(
-                    "plausible.heaviest", "rationale", TRIAL, "rationale",
+                    "plausible.heaviest", Rationale,
                     "share of texts whose heaviest token lies in the reason that the corpus knows",
-                    _of(TRIAL, "rationale", "heaviest token in the rationale"), AT_LEAST, 0.5,
+                    _of(Rationale, "heaviest"), AT_LEAST, 0.5,
                     "our convention, half of the texts",
                 ),
                 Criterion(
-                    "plausible.weight", "rationale", TRIAL, "rationale",
+                    "plausible.weight", Rationale,
                     "weight on the reason, less its share of the tokens",
-                    _of(TRIAL, "rationale", "weight − tokens in the rationale"), MORE_THAN, 0.0,
+                    _of(Rationale, "more weight"), MORE_THAN, 0.0,
                     "our convention: above 0 the weight does better than chance",
                 ),
                 Criterion(
-                    "plausible.people", "T17", PEOPLE, "people",
+                    "plausible.people", People,
                     "share of texts whose three heaviest words people call relevant",
                     lambda figures: None, AT_LEAST, 0.5,
                     "our convention, half of the texts; Vashishth et al. 2019 §4.4 ask the question, with no threshold",

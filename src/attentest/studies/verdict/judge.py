@@ -137,9 +137,10 @@ def _answer(side: str, threshold: float, figure: Estimate) -> str:
 
 
 def _why_untested(criterion: Criterion, summaries: Summaries, broken: Broken) -> str:
-    for kind, name in filter(None, (criterion.against, (criterion.kind, criterion.trial))):
-        if kind != PEOPLE and (kind, name) not in summaries:
-            return f"the {kind} {name} {'failed' if (kind, name) in broken else 'was not held'}"
+    for asked in (criterion.against, criterion.asks) if criterion.against else (criterion.asks,):
+        place = (asked.kind, asked.name)
+        if asked.kind != PEOPLE and place not in summaries:
+            return f"the {asked.kind} {asked.name} {'failed' if place in broken else 'was not held'}"
     return criterion.absent or "the figure is not defined for these texts"
 
 

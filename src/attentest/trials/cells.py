@@ -1,0 +1,22 @@
+"""Cells: single figures with the words that published tables name them by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from attentest.measures.intervals import Estimate
+
+
+@dataclass(frozen=True)
+class Cell:
+    variant: str
+    measure: str
+    value: float
+    low: float
+    high: float
+    model: str = ""  # where it is another than the base's
+
+
+def cell(variant: str, measure: str, estimate: Estimate, factor: float = 1.0, model: str = "") -> Cell:
+    value, low, high = (factor * x for x in (estimate.value, estimate.low, estimate.high))
+    return Cell(variant, measure, value, low, high, model)

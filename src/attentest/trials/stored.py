@@ -1,0 +1,80 @@
+"""A finding as it lies in its folder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from attentest.files import read_as, read_table
+from attentest.measures.intervals import Estimate
+
+FILE = "finding.json"
+
+
+@dataclass(frozen=True)
+class StoredEstimate:
+    """JSON has null where a figure is not defined."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+    def estimate(self) -> Estimate:
+        value, low, high = (math.nan if x is None else x for x in (self.value, self.low, self.high))
+        return Estimate(value, low, high, self.n)
+
+
+@dataclass(frozen=True)
+class ChartFiles:
+    """A figure: what it is called and says, and the names of its files."""
+
+    title: str
+    description: str
+    spec: str
+    svg: str
+    png: str
+
+
+@dataclass(frozen=True)
+class FindingRecord:
+    """What finding.json says."""
+
+    kind: str  # trial, experiment or comparison
+    trial: str  # its name
+    question: str
+    answer: str
+    summary: dict[str, StoredEstimate]
+    notes: list[str]
+    signature: dict[str, Any]
+    charts: list[ChartFiles]
+    files: dict[str, str]
+
+
+@dataclass(frozen=True)
+class StoredFinding:
+    folder: Path
+    record: FindingRecord
+
+    @cached_property
+    def summary(self) -> Mapping[str, Estimate]:
+        return {name: stored.estimate() for name, stored in self.record.summary.items()}
+
+    @cached_property
+    def table(self) -> pa.Table:
+        return read_table(self.folder / self.record.files["table"])
+
+
+def read_finding(folder: Path) -> StoredFinding:
+    return StoredFinding(folder, read_as(folder / FILE, FindingRecord))
+
+
+def finding_in(folder: Path) -> StoredFinding:
+    """The one finding that a step left in its folder."""
+    return read_finding(next(folder.glob(f"*/{FILE}")).parent)
