@@ -340,13 +340,13 @@ def test_a_worker_that_dies_between_two_steps_is_replaced(tmp_path: Path) -> Non
     store = Store(tmp_path / "store")
     pool = LocalPool(store, 1)
     first, second = chain(tmp_path, 1, 2)
-    pool.start(first)
+    pool.start([first])
     while not any(event.kind == "done" for event in pool.wait()):
         pass
     (worker,) = pool._idle
     worker.process.kill()
     worker.process.join()
-    pool.start(second)
+    pool.start([second])
     while not any(event.kind == "done" for event in pool.wait()):
         pass
     pool.stop()

@@ -35,7 +35,7 @@ ROWS = {"rows": 120}
 
 
 def held(expanded: StudyPlan, kind: str) -> list[str]:
-    return [place["name"] for place in expanded.about if place["kind"] == kind]
+    return [ref.name for ref in expanded.results if ref.kind == kind]
 
 
 def trained(expanded: StudyPlan) -> list[dict[str, Any]]:
@@ -54,7 +54,7 @@ def links(page: Path) -> list[Path]:
 def test_plan_of_each_budget(budget: str) -> None:
     chosen = BUDGETS[budget]
     expanded = plan_audit("planted", budget, columns=ROWS)
-    assert held(expanded, "finding") == list(TRIALS)
+    assert held(expanded, "trial") == list(TRIALS)
     assert held(expanded, "experiment") == list(chosen.experiments)
     assert expanded.notes == []
     assert (expanded.study.rows, expanded.study.texts) == (chosen.rows, chosen.texts)
@@ -81,7 +81,7 @@ def test_settings_rows_and_texts_are_the_users() -> None:
 def test_plan_of_pairs() -> None:
     expanded = plan_audit("babi1-generated", "standard", columns=ROWS)
     assert held(expanded, "experiment") == list(BUDGETS["standard"].experiments)
-    assert "rationale" in held(expanded, "finding")
+    assert "rationale" in held(expanded, "trial")
     query = plan_audit("babi1-generated", columns=ROWS, training={"decoder": "context+query"})
     assert all(settings["decoder"] == "context+query" for settings in trained(query))
 
@@ -96,18 +96,18 @@ def test_what_a_hierarchical_model_cannot_stand_is_left_out_with_a_note(budget: 
     for name in out:
         assert any(note.startswith(f"The experiment {name} is left out: ") for note in expanded.notes)
     assert len(expanded.notes) == len(out)
-    assert held(expanded, "finding") == list(TRIALS)
+    assert held(expanded, "trial") == list(TRIALS)
 
 
 def test_a_corpus_without_rationales_stands_no_trial_of_them(tmp_path: Path) -> None:
     file = tmp_path / "plain.csv"
     file.write_text("text,label\n" + "".join(f"film {i} is {'good' if i % 2 else 'bad'},{i % 2}\n" for i in range(40)))
-    assert held(plan_audit(str(file)), "finding") == [name for name in TRIALS if name != "rationale"]
+    assert held(plan_audit(str(file)), "trial") == [name for name in TRIALS if name != "rationale"]
 
 
 def test_a_run_alone_stands_the_trials(run: attentest.Run) -> None:
     expanded = plan_audit(str(run.path), texts=9)
-    assert held(expanded, "finding") == list(TRIALS)
+    assert held(expanded, "trial") == list(TRIALS)
     assert held(expanded, "experiment") == []
     assert trained(expanded) == []
     assert "with its corpus" in expanded.notes[0]
@@ -154,7 +154,7 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
     adversary = attentest.train(attentest.load("planted", rows=300), tmp_path / "adversary", **objective, **size)
     with pytest.raises(attentest.InputError, match=r"was trained to imitate another run.*; audit it alone"):
         plan_audit("planted", columns=columns, model=adversary)
-    assert held(plan_audit(str(adversary.path)), "finding") == list(TRIALS)
+    assert held(plan_audit(str(adversary.path)), "trial") == list(TRIALS)
     (given.path / "result.json").unlink()
     for source, model in (("planted", given), (str(given.path), None)):
         with pytest.raises(attentest.InputError, match="is not finished; train it to its end first"):

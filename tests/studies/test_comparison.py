@@ -36,7 +36,7 @@ def divergence(p: np.ndarray, q: np.ndarray) -> float:
 
 
 def held(expanded: StudyPlan, block: str) -> list[str]:
-    return [p["name"] for p in expanded.about if p["kind"] == "finding" and p["block"] == block]
+    return [ref.name for ref in expanded.results if ref.kind == "trial" and ref.block == block]
 
 
 def compared(expanded: StudyPlan, folder: Path) -> tuple[Outcome, Report, Path]:

@@ -34,7 +34,6 @@ class Manifest:
     """What entry.json says of an entry, as far as it is read again."""
 
     key: str
-    name: str
     files: dict[str, FileRecord]
 
 
