@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.corpora import rationales
+from attentest.corpora.rationales import of_written
 from attentest.errors import InputError, nearest_name
 
 Columns = Mapping[str, str]  # our column name -> the source's
@@ -55,7 +55,7 @@ def _text(source: str, key: str, column: Any) -> Any:
 def _marks(source: str, column: Any) -> Any:
     try:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = pa.array([rationales.of_written(v) if v and v.strip() else None for v in column.to_pylist()])
+            column = pa.array([of_written(v) if v and v.strip() else None for v in column.to_pylist()])
         marks = column.cast(pa.list_(pa.int8()))
     except (ValueError, pa.ArrowException) as error:
         raise InputError(

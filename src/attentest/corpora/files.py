@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
+from attentest.corpora.build import SPLIT_NAMES, build_corpus
 from attentest.corpora.columns import Columns, check_columns, to_column
-from attentest.corpora.corpus import SPLIT_NAMES, Corpus, build_corpus
+from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.files import read_parquet
 

@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attentest.corpora.build import build_corpus
 from attentest.corpora.columns import Columns, check_columns
-from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.corpora.benchmarks import NLI, NLI_RECIPE
+from attentest.corpora.build import build_corpus
 from attentest.corpora.columns import MissingColumnError
-from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.corpus import Corpus
 from attentest.corpora.files import read_table
 from attentest.corpora.layouts.reading import need, read_lines, shorten
+from attentest.corpora.recipes import NLI, NLI_RECIPE
 from attentest.errors import InputError
 
 COLUMNS = {"id": "pairID", "text": "sentence1", "second": "sentence2", "label": "gold_label"}

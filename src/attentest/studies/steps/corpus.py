@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attentest.corpora import load
+from attentest.corpora.loading import load
 from attentest.corpora.stored import save_corpus
 from attentest.errors import InputError
 from attentest.progress import Listener
