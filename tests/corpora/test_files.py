@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from attentest.corpora import Corpus, build_corpus, files, load
+from attentest.corpora import Corpus, build_corpus, delimited, load
 from attentest.errors import InputError
 
 Row = dict[str, Any]
@@ -90,7 +90,7 @@ def test_commas_tabs_quotes_and_newlines_stay_in_the_text(tmp_path: Path, kind: 
 
 
 def test_newlines_where_one_block_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_BLOCK", 1 << 14)
+    monkeypatch.setattr(delimited, "_BLOCK", 1 << 14)
     rows = [{"text": f"{i}\n" * (i % 50 + 1), "label": i % 2} for i in range(2000)]
     assert texts(load(write_csv(tmp_path / "x.csv", rows))) == [r["text"] for r in rows]
 
@@ -677,7 +677,7 @@ def test_a_quote_that_is_not_closed(tmp_path: Path) -> None:
 
 
 def test_a_row_longer_than_a_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_BLOCK", 1 << 20)
+    monkeypatch.setattr(delimited, "_BLOCK", 1 << 20)
     file = write_csv(tmp_path / "x.csv", [*reviews(), {"text": "word " * 500_000, "label": 1}])
     with pytest.raises(InputError, match="a row of more than 1 MB; is there a double quote that is not closed"):
         load(file)

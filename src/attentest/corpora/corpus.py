@@ -5,13 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attentest.display.show import show, to_pandas
+from attentest.display.tables import html_table, text_table
 from attentest.errors import InputError
+from attentest.files import make_folder
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 Kind = Literal["single", "pair", "generation"]
 Answers = Literal["closed", "entities"]
@@ -112,15 +119,45 @@ class Corpus:
             _hash_values(digest, self.table[column].combine_chunks())
         return digest.hexdigest()[:16]
 
+    def named_table(self) -> pa.Table:
+        """The table with the names of the classes for their numbers."""
+        if self.kind == "generation":
+            return self.table
+        names = pa.DictionaryArray.from_arrays(pa.array(self.labels, pa.int32()), pa.array(self.classes, pa.string()))
+        return self.table.set_column(self.table.column_names.index("label"), "label", names)
+
+    def to_pandas(self) -> Any:
+        """One row for each text; labels are the names of the classes, as a categorical."""
+        return to_pandas(self.named_table())
+
+    def show(self) -> None:
+        """Display the rows of each split and class, and the notes, in a notebook; print them elsewhere."""
+        show(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write one .parquet file, which `attentest.load` reads back as the same corpus."""
+        from attentest.corpora.stored import save_corpus  # which knows this class
+
+        path = Path(path)
+        if path.suffix.lower() != ".parquet":
+            raise InputError(f"A corpus is saved as .parquet, not as '{path.name}'.")
+        make_folder(path.parent)
+        save_corpus(self, path)
+        return path
+
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {sum(n.values()):,}" for name, n in self.counts().items())
         return f"Corpus({self.name!r}, {self.kind}, {len(self.classes)} classes, {sizes})"
 
-    def _repr_html_(self) -> str:
-        from attentest.display.tables import html_table
+    def __rich__(self) -> RenderableType:
+        return text_table(*self._counts_table(), caption="\n".join((self.name, *self.notes)))
 
+    def _repr_html_(self) -> str:
+        return html_table(*self._counts_table(), caption=self.name)
+
+    def _counts_table(self) -> tuple[list[str], list[tuple[Any, ...]]]:
         rows = [(name, *counts.values()) for name, counts in self.counts().items()]
-        return html_table(["split", *(self.classes or ("rows",))], rows, caption=self.name)
+        return ["split", *(self.classes or ("rows",))], rows
 
 
 def _strata(corpus: Corpus) -> np.ndarray:

@@ -83,7 +83,7 @@ def _text(value: str) -> pa.Scalar:
 
 def _read_records(file: Path, corpus: str) -> pa.Table:
     try:
-        return read_table(file, COLUMNS)
+        return read_table(file, COLUMNS)[0]
     except MissingColumnError as error:
         raise InputError(
             f"{corpus}: {file} does not have all of {', '.join(COLUMNS.values())}; expected them in every record."
