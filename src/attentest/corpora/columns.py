@@ -76,12 +76,19 @@ def _is_missing(value: Any) -> bool:
 def _text(source: str, key: str, column: Any) -> Any:
     try:
         if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+            column = _decoded(column)
         return column.cast(pa.large_string())
     except pa.ArrowException as error:
         raise InputError(
             f"{source}: the {key} column is of type {column.type} and cannot be read as text ({error})."
         ) from error
+
+
+def _decoded(column: Any) -> pa.ChunkedArray:
+    """Values of a dictionary-encoded column as text; views of strings, as polars has them, cannot be cast at once."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    values = [chunk.dictionary.cast(pa.large_string()).take(chunk.indices) for chunk in chunks]
+    return pa.chunked_array(values, pa.large_string())
 
 
 def _marks(source: str, column: Any) -> Any:

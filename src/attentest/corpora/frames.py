@@ -45,6 +45,8 @@ def load_frames(
 ) -> Corpus:
     """A corpus of one frame, or of a dict with one for each split; messages say `called` for it."""
     called = called or f"The {kind_of(source)}"
+    if isinstance(source, Mapping) and not source:
+        raise InputError(f"{called} is empty; give {ACCEPTED}.")
     splits = _splits(source, columns, called)
     classes: Sequence[str] | None = None
     parts = []
@@ -95,7 +97,7 @@ def _splits(source: Any, columns: Columns, called: str) -> Mapping[str, Any]:
 
 def _is_frame(value: Any) -> bool:
     """Whether it has columns, and is none itself."""
-    if isinstance(value, Mapping) or _is_dataset(value) or _is_a(value, "polars", "LazyFrame"):
+    if isinstance(value, Mapping) or _is_dataset(value) or _streams(value) or _is_a(value, "polars", "LazyFrame"):
         return True
     return hasattr(value, "__arrow_c_stream__") and (hasattr(value, "columns") or hasattr(value, "column_names"))
 
@@ -118,7 +120,8 @@ def _frame(source: Any, called: str) -> Frame:
         except (TypeError, ValueError, pa.ArrowException) as error:
             raise InputError(f"{called} is not a table with columns; give {ACCEPTED}.") from error
         return Frame(table.column_names, table.column)
-    raise InputError(f"load cannot read a {kind_of(source)}; give {ACCEPTED}.")
+    streams = " A dataset that streams is read into a list first: list(dataset.take(1000))." if _streams(source) else ""
+    raise InputError(f"load cannot read an object of type {kind_of(source)}; give {ACCEPTED}.{streams}")
 
 
 def _of_rows(rows: Sequence[Any], called: str) -> Frame:
@@ -145,6 +148,10 @@ def _of_dataset(dataset: Any) -> Frame:
 def _is_dataset(value: Any) -> bool:
     """Of Hugging Face, and not one that streams."""
     return all(hasattr(value, name) for name in ("features", "column_names", "with_format", "num_rows"))
+
+
+def _streams(value: Any) -> bool:
+    return hasattr(value, "features") and hasattr(value, "take")
 
 
 def _is_a(value: Any, library: str, kind: str) -> bool:

@@ -49,7 +49,9 @@ def load(
     (`difficulty=0.5` for planted).
     """
     asked = {"text": text, "label": label, "second": second, "split": split, "id": id, "rationale": rationale}
-    chosen = {column: theirs for column, theirs in asked.items() if theirs}
+    # a frame's columns may be numbers, and so may classes
+    chosen = {column: str(theirs) for column, theirs in asked.items() if theirs not in (None, "")}
+    positive = None if positive is None else str(positive)
     if name is not None and not (isinstance(name, str) and name.strip()):
         raise InputError(f"name is {name!r}; expected what the corpus should be called.")
     for_files = {"format": format, "separator": separator, "data_dir": data_dir, **options}
@@ -82,9 +84,10 @@ def load(
         corpus = replace(corpus, name=name)
     if rows is not None:
         corpus = corpus.sample(rows)
-    origin |= {
-        key: value for key, value in (("name", name), ("positive", positive), ("rows", rows)) if value is not None
-    }
+    changed = {"name": name, "positive": positive, "rows": rows}
+    if isinstance(source, Corpus) and all(value is None for value in changed.values()):
+        return source
+    origin |= {key: value for key, value in changed.items() if value is not None}
     return replace(corpus, origin={key: value for key, value in origin.items() if value is not None})
 
 
