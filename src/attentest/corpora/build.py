@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from attentest.corpora.columns import to_column
 from attentest.corpora.corpus import FEWEST_ROWS, Corpus, Kind
 from attentest.corpora.labels import encode_labels
+from attentest.corpora.remarks import remarks
 from attentest.errors import InputError
 
 _VISIBLE = r"[^\p{Z}\p{Cc}\p{Cf}]"  # more than blanks, NULs and marks without width
@@ -51,7 +52,8 @@ def build_corpus(
         _check_rationales(table, name)
     table, assumed = _fill_splits(table, name, labelled=kind != "generation")
     order = [c for c in ("id", "split", "text", "second", "label", "rationale") if c in table.column_names]
-    return Corpus(name, kind, table.select(order), names, (*said, *assumed), dict(recipe or {}))
+    notes = (*said, *assumed, *remarks(table))
+    return Corpus(name, kind, table.select(order), names, notes, dict(recipe or {}))
 
 
 def _tell_apart(table: pa.Table) -> tuple[pa.Table, list[str]]:

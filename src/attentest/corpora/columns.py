@@ -91,9 +91,13 @@ def _decoded(column: Any) -> pa.ChunkedArray:
     return pa.chunked_array(values, pa.large_string())
 
 
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
 def _marks(source: str, column: Any) -> Any:
     try:
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if _is_text(column.type):
             column = pa.array([of_written(v) if v and v.strip() else None for v in column.to_pylist()])
         marks = column.cast(pa.list_(pa.int8()))
     except (ValueError, pa.ArrowException) as error:

@@ -24,6 +24,7 @@ Kind = Literal["single", "pair", "generation"]
 Answers = Literal["closed", "entities"]
 SPLITS = ("train", "dev", "test")
 FEWEST_ROWS = 10
+SHOWN = 20  # classes in the table that `show` gives
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,14 @@ class Corpus:
         return html_table(*self._counts_table(), caption=self.name)
 
     def _counts_table(self) -> tuple[list[str], list[tuple[Any, ...]]]:
-        rows = [(name, *counts.values()) for name, counts in self.counts().items()]
-        return ["split", *(self.classes or ("rows",))], rows
+        """A row for each class; where they are many, for the first of them and one for the rest."""
+        counts = list(self.counts().values())
+        names = list(counts[0])
+        rows: list[tuple[Any, ...]] = [(name, *(split[name] for split in counts)) for name in names[:SHOWN]]
+        if len(names) > SHOWN:
+            rest = [sum(split[name] for name in names[SHOWN:]) for split in counts]
+            rows.append((f"{len(names) - SHOWN:,} more classes", *rest))
+        return ["class", *SPLITS], rows
 
 
 def _strata(corpus: Corpus) -> np.ndarray:
