@@ -16,16 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.corpora import rationales
-from attentest.corpora.corpus import Corpus, Kind, build_corpus
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import Corpus, Kind
 from attentest.corpora.line_breaks import break_lines
+from attentest.corpora.recipes import BABI_RECIPE, NLI, NLI_RECIPE
 from attentest.errors import InputError
 from attentest.files import read_parquet
 
 Tables = dict[str, pa.Table]
 SENTIMENT = ("negative", "positive")
-NLI = ("entailment", "neutral", "contradiction")
-NLI_RECIPE = {"digits": "qqq", "min_frequency": 3}
-BABI_RECIPE = {"lower": False, "digits": "keep", "min_frequency": 1, "max_tokens": 2000, "answers": "closed"}
 TOPICS = ("world", "sports", "business", "science")
 
 
