@@ -7,7 +7,19 @@ from attentest.models.decoders import DECODERS
 from attentest.models.encoders import ENCODERS
 from attentest.models.hierarchical import EncodedDocument, Hierarchical
 from attentest.models.projections import PROJECTIONS
-from attentest.models.protocol import AttentionModel, Encoded, Weights
+from attentest.models.protocol import (
+    AffineModel,
+    AttentionModel,
+    BiasModel,
+    EmbeddingModel,
+    EmptyTextModel,
+    Encoded,
+    MultiSiteModel,
+    PartsModel,
+    ValuesModel,
+    Weights,
+    provides,
+)
 from attentest.models.settings import PAIRINGS, STRUCTURES, ModelSettings
 
 __all__ = [
@@ -17,12 +29,20 @@ __all__ = [
     "PAIRINGS",
     "PROJECTIONS",
     "STRUCTURES",
+    "AffineModel",
     "AttentionModel",
+    "BiasModel",
     "Classifier",
+    "EmbeddingModel",
+    "EmptyTextModel",
     "Encoded",
     "EncodedDocument",
     "Hierarchical",
     "ModelSettings",
+    "MultiSiteModel",
+    "PartsModel",
+    "ValuesModel",
     "Weights",
     "make_model",
+    "provides",
 ]

@@ -22,6 +22,18 @@ PAIRINGS = {
 }
 
 
+REGISTRIES = {
+    "encoder": ENCODERS,
+    "alignment": ALIGNMENTS,
+    "projection": PROJECTIONS,
+    "self_projection": SELF_PROJECTIONS,
+    "structure": STRUCTURES,
+    "pairing": PAIRINGS,
+    "decoder": DECODERS,
+}
+_SHIPPED = {setting: dict(registry) for setting, registry in REGISTRIES.items()}  # before anyone could add to them
+
+
 @dataclass(frozen=True)
 class ModelSettings:
     encoder: str = "bilstm"
@@ -34,13 +46,8 @@ class ModelSettings:
     decoder: str = "context"
 
     def __post_init__(self) -> None:
-        choose("encoder", self.encoder, ENCODERS)
-        choose("alignment", self.alignment, ALIGNMENTS)
-        choose("projection", self.projection, PROJECTIONS)
-        choose("projection", self.self_projection, SELF_PROJECTIONS)
-        choose("structure", self.structure, STRUCTURES)
-        choose("pairing", self.pairing, PAIRINGS)
-        choose("decoder", self.decoder, DECODERS)
+        for setting, registry in REGISTRIES.items():
+            choose(setting.removeprefix("self_"), getattr(self, setting), registry)
         if self.pairing == "conditional" and self.encoder != "bilstm":
             raise InputError(
                 f"The pairing 'conditional' needs the encoder bilstm, whose states go on; not {self.encoder}."
@@ -61,3 +68,16 @@ class ModelSettings:
             usual = (self.encoder, self.alignment) == ("bilstm", "additive")
             return "han" if usual else f"han-{encoder}+{self.alignment}"
         return f"{encoder}+{self.alignment}" + ("+query" if self.decoder == "context+query" else "")
+
+
+def refuse_added_parts(settings: ModelSettings) -> None:
+    """A part that was added to a registry is known in this process alone, so work of other processes cannot use it."""
+    for setting, registry in REGISTRIES.items():
+        part, name = getattr(settings, setting), getattr(settings, setting).partition(":")[0]
+        if registry[name] is not _SHIPPED[setting].get(name):
+            raise InputError(
+                f"The {setting} '{part}' was added to attentest in this program, and the steps of an audit, a study or "
+                "a comparison run in other processes, which do not have it. Train the model and audit it in this "
+                f"program instead: run = attentest.train(corpus, folder, {setting}='{part}'), then "
+                "attentest.audit(attentest.trials.subject_of(run))."
+            )

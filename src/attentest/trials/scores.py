@@ -15,7 +15,6 @@ from attentest.errors import InputError, unknown_name
 from attentest.importance.attribution import integrated_gradients, kernel_shap, lime
 from attentest.importance.erasure import leave_one_out, removed_probabilities
 from attentest.importance.gradients import (
-    EmbeddingModel,
     HiddenGradients,
     InputGradients,
     attention_gradient,
@@ -25,6 +24,7 @@ from attentest.importance.gradients import (
 from attentest.importance.sums import sums_without_each
 from attentest.measures.divergences import tvd
 from attentest.models.hierarchical import WORD
+from attentest.models.protocol import EmbeddingModel, provides
 from attentest.trials.reading import Reading
 from attentest.trials.reduced_weights import without
 
@@ -43,7 +43,7 @@ class ScoreSettings:
 class Score:
     summary: str
     find: Callable[[Reading, ScoreSettings], Scores]
-    needs_embedding: bool = False  # the model must have `embed` and `encode_embedded`
+    needs_embedding: bool = False  # the model must be an `EmbeddingModel`
     of_whole_texts: bool = (
         False  # it may take a sentence's every word, so it cannot score those of a hierarchical model
     )
@@ -62,7 +62,7 @@ def check_names(names: tuple[str, ...]) -> None:
 
 def usable(model: object, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names whose scores this model can give."""
-    embeds = hasattr(model, "embed") and hasattr(model, "encode_embedded")
+    embeds = provides(model, EmbeddingModel)
     return tuple(name for name in names if embeds or not SCORES[name].needs_embedding)
 
 
