@@ -210,8 +210,8 @@ class _Reader:
             title=chart["title"],
             description=chart["description"],
             spec=read_json(folder / chart["spec"]),
-            svg=read_picture(folder / chart["svg"]),
-            files={kind.upper(): self._link(folder / chart[kind]) for kind in ("svg", "png")},
+            svg=read_picture(folder / chart["svg"]) if "svg" in chart else "",
+            files={kind.upper(): self._link(folder / chart[kind]) for kind in ("svg", "png", "csv") if kind in chart},
         )
 
     def _instance_files(self, table: Path) -> dict[str, str]:

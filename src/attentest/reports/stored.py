@@ -26,7 +26,8 @@ _FINDING = {
     **dict.fromkeys(("notes", "charts"), list),
 }
 _ESTIMATE = {**dict.fromkeys(("value", "low", "high"), _NUMBER), "n": int}
-_CHART = dict.fromkeys(("title", "description", "spec", "svg", "png"), str)
+_CHART = dict.fromkeys(("title", "description", "spec"), str)
+_FORMS = (dict.fromkeys(("svg", "png"), str), {"csv": str})  # a picture or, where none could be drawn, a table
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
         _has(found, _SUMMARY)
         and all(_has(row, _LISTED) for row in found["findings"])
         and all(_has(about, _BLOCK) for about in found["blocks"].values())
-        and all(_has(chart, _CHART) for chart in found.get("figures", []))
+        and all(map(_is_chart, found.get("figures", [])))
     )
     if not whole:
         raise InputError(
@@ -50,11 +51,15 @@ def read_finding(folder: Path) -> dict[str, Any]:
     whole = (
         _has(found, _FINDING)
         and all(_has(row, _ESTIMATE) for row in found["summary"].values())
-        and all(_has(chart, _CHART) for chart in found["charts"])
+        and all(map(_is_chart, found["charts"]))
     )
     if not whole:
         raise InputError(f"{folder / 'finding.json'} was not written by this version of attentest.")
     return dict(found)
+
+
+def _is_chart(chart: Any) -> bool:
+    return _has(chart, _CHART) and any(_has(chart, form) for form in _FORMS)
 
 
 def read_picture(path: Path) -> str:

@@ -13,6 +13,7 @@ from attentest.trials import correlation, information, uniform
 from attentest.trials.base import Chart
 from attentest.trials.charts.bars import bars_side_by_side
 from attentest.trials.charts.boxes import boxes_side_by_side
+from attentest.trials.charts.classes import distinct
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -33,8 +34,15 @@ def across_models(findings: Sequence[StoredFinding]) -> dict[str, Chart]:
         same = [found for found in findings if (found.place["kind"], found.place["name"]) == (kind, name)]
         rows = [row for found in same for row in _rows(found, title)]
         if len({row["block"] for row in rows}) > 1:
-            charts[f"{title}, all models"] = draw([{k: v for k, v in row.items() if k != "block"} for row in rows])
+            charts[f"{title}, all models"] = draw(_labelled(rows))
     return charts
+
+
+def _labelled(rows: Rows) -> list[dict[str, Any]]:
+    """With names that fit labels, in place of any that a file or a setting brought."""
+    names = {key: list(dict.fromkeys(row[key] for row in rows)) for key in ("corpus", "model", "encoder")}
+    shown = {key: dict(zip(some, distinct(some), strict=True)) for key, some in names.items()}
+    return [{k: shown[k][v] if k in shown else v for k, v in row.items() if k != "block"} for row in rows]
 
 
 def _rows(found: StoredFinding, title: str) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from attentest.display.cut import beginning
 from attentest.display.heatmaps.text import visible
 from attentest.measures.intervals import Estimate
 
@@ -18,8 +19,7 @@ NOTHING = "–"
 
 def shown(text: object, most: int = PROSE) -> str:
     """Text with nothing in it that steers, and no longer than `most` characters."""
-    words = visible(str(text)[: most + 1])
-    return words if len(words) <= most else words[:most] + "…"
+    return beginning(visible(str(text)[: most + 1]), most)
 
 
 def prose(text: object) -> str:

@@ -70,8 +70,9 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     summary: dict[str, Any] = {"study": settings["study"], "budget": settings["budget"], "findings": findings}
     summary |= {"title": settings["title"], "kind": settings["kind"], "notes": settings["notes"], "blocks": blocks}
     figures = across_models(placed)
-    save_charts(out / FIGURES, figures)
-    summary["figures"] = listed(figures, f"{FIGURES}/")
+    undrawn = save_charts(out / FIGURES, figures)
+    summary["figures"] = listed(figures, undrawn, f"{FIGURES}/")
+    summary["notes"] = [*summary["notes"], *undrawn.values()]
     summary |= {"rows": settings["rows"], "missing": settings["missing"], "failed": settings["failed"]}
     if settings["paper"]:
         compared = compare(settings["paper"], comparable, settings["tolerances"])
