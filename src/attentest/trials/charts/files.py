@@ -39,7 +39,7 @@ def _drawn(draw: Callable[[], Picture], form: str) -> Picture:
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         reason = next((line for line in lines if not line.endswith(":")), type(error).__name__)
-        raise InputError(f"The chart cannot be drawn as {form}: {reason}") from error
+        raise InputError(f"The chart cannot be drawn as {form}: {reason.rstrip('.')}.") from error
 
 
 def as_text(chart: Chart) -> str:
