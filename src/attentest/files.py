@@ -23,6 +23,11 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def name_of(path: Path) -> str:
+    """A file's name as text: names are bytes, nearly always UTF-8, also where the locale is not."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
+
+
 def hash_of(file: Path) -> str:
     """A hash of a file's content."""
     try:
@@ -62,7 +67,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def write_json(path: Path, content: Mapping[str, Any] | list[Any]) -> None:
     text = json.dumps(without_nan(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_bytes(path, text.encode())
+    # of a path that is no text there may be lone surrogates: their escapes are JSON's, too
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def without_nan(content: Any) -> Any:

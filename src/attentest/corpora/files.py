@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from attentest.corpora.columns import Columns, check_columns, to_column
 from attentest.corpora.corpus import SPLIT_NAMES, Corpus, build_corpus
 from attentest.errors import InputError
-from attentest.files import read_parquet
+from attentest.files import name_of, read_parquet
 
 _CHUNK = 50_000
 _BLOCK = 64 << 20  # bytes read at once: no row of a delimited file can be longer
@@ -45,7 +45,7 @@ def load_files(
         tables.append(table)
     merged = pa.concat_tables(tables, promote_options="permissive")
     return build_corpus(
-        path.resolve().stem,
+        name_of(Path(path.resolve().stem)),
         {name: merged[name] for name in merged.column_names},
         kind="pair" if "second" in columns else "single",
         positive=positive,

@@ -23,7 +23,8 @@ def save_corpus(corpus: Corpus, folder: Path) -> None:
         "recipe": dict(corpus.recipe),
         "origin": dict(corpus.origin),
     }
-    (folder / "corpus.json").write_text(json.dumps(about, ensure_ascii=False, default=str), encoding="utf-8")
+    text = json.dumps(about, ensure_ascii=False, default=str)
+    (folder / "corpus.json").write_text(text, encoding="utf-8", errors="backslashreplace")  # a path may be no text
 
 
 def open_corpus(folder: Path) -> Corpus:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import is_folder, make_folder, read_json, read_table, write_table
+from attentest.files import is_folder, make_folder, name_of, read_json, read_table, write_table
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.models import ModelSettings
 from attentest.reports.contents import Block, Difference, Figure, Report, Section
@@ -132,7 +132,7 @@ class _Reader:
             others = ", ".join(section.name for section in sections if section not in own)
             notes.append(f"Left out, as they were held on another run that lay in this folder before: {others}.")
         return Report(
-            title=f"Run {self.folder.name}",
+            title=f"Run {name_of(self.folder)}",
             kind="run",
             lead=lead_of([block], weak is not None),
             facts=[("attentest", __version__)],

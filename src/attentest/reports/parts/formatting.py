@@ -15,6 +15,7 @@ from attentest.measures.intervals import Estimate
 
 TOKEN, NAME, PROSE = 60, 80, 2000  # the most characters shown of a token, a class name and a sentence
 NOTHING = "–"
+_NO_NAME = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that stand for no byte of a file's name
 
 
 def shown(text: object, most: int = PROSE) -> str:
@@ -71,7 +72,9 @@ def exact(value: Any) -> str:
 
 def path(relative: str) -> str:
     """A link to a file beside the page: everything but slashes is encoded, so that no scheme can hide in it."""
-    return quote(relative.replace("\\", "/"), safe="/", errors="replace")
+    # of a name that is no text, the bytes; what is neither is replaced
+    name = _NO_NAME.sub("?", relative.replace("\\", "/"))
+    return quote(name.encode("utf-8", "surrogateescape"), safe="/")
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:

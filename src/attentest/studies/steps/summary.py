@@ -23,7 +23,7 @@ from attentest.trials.charts.files import listed, save_charts
 from attentest.trials.instances import HEAT_MAPS
 
 FIGURES = "figures"
-_LONGEST = 160  # bytes of a file's name, which may have 255 with what comes after
+_LONGEST = 160  # characters of a file's name, which may have 255 with what comes after
 _IN_A_NAME = str.maketrans({"/": "_", ":": "_", "\\": "_"})
 
 
@@ -89,7 +89,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
 def _file_name(role: str, block: str) -> str:
     """The role alone tells results apart; of the rest as much as a file's name may have."""
     name = f"{role} {block}".translate(_IN_A_NAME)
-    return name.encode(errors="replace")[:_LONGEST].decode(errors="ignore")
+    return "".join(c if " " <= c <= "~" else "_" for c in name)[:_LONGEST]  # which every file system can write
 
 
 def _replications(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[Cell]]) -> list[dict[str, Any]]:

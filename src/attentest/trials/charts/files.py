@@ -72,7 +72,7 @@ def save_charts(folder: Path, charts: Mapping[str, Chart]) -> dict[str, str]:
     if charts:
         folder.mkdir(parents=True, exist_ok=True)
     for title, chart in charts.items():
-        contents = {"json": as_text(chart).encode("utf-8", "replace")}
+        contents = {"json": as_text(chart).encode("utf-8", "backslashreplace")}
         try:
             contents |= {"svg": svg_of(chart).encode(), "png": png_of(chart)}
         except InputError as error:
