@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,16 +34,50 @@ def corpus() -> attentest.Corpus:
 
 @pytest.fixture(scope="session")
 def run(corpus: attentest.Corpus, tmp_path_factory: pytest.TempPathFactory) -> attentest.Run:
-    """A small finished run."""
+    """A small finished run; for reading only."""
     out = tmp_path_factory.mktemp("runs") / "small"
-    return attentest.train(corpus, out, epochs=2, dimension=16, hidden=8, seed=3)
+    made = attentest.train(corpus, out, epochs=2, dimension=16, hidden=8, seed=3)
+    share("run", out)
+    return made
 
 
 @pytest.fixture(scope="session")
 def sibling(run: attentest.Run, corpus: attentest.Corpus) -> attentest.Run:
-    """Of `run`: the same texts, another seed, and trained for longer."""
+    """Of `run`: the same texts, another seed, and trained for longer; for reading only."""
     out = run.path.parent / "sibling"
-    return attentest.train(corpus, out, epochs=6, dimension=16, hidden=8, seed=4, lr=0.03)
+    made = attentest.train(corpus, out, epochs=6, dimension=16, hidden=8, seed=4, lr=0.03)
+    share("sibling", out)
+    return made
+
+
+@pytest.fixture
+def own_run(run: attentest.Run, tmp_path: Path) -> attentest.Run:
+    """A copy of `run` to write into."""
+    return attentest.open_run(shutil.copytree(run.path, tmp_path / "own" / "run"))
+
+
+@pytest.fixture(autouse=True)
+def shared_folders_stay_as_they_are(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that writes into a folder that others read fails itself, in whatever order tests run."""
+    yield
+    for name in SHARED.keys() & set(request.fixturenames):
+        folder, before = SHARED[name]
+        now = contents(folder)
+        SHARED[name] = (folder, now)
+        changed = sorted(str(file) for file in before.keys() | now.keys() if before.get(file) != now.get(file))
+        assert not changed, f"{folder} is for reading only; changed: {', '.join(changed)}"
+
+
+SHARED: dict[str, tuple[Path, dict[Path, tuple[int, int]]]] = {}  # by fixture: a folder, and what was in it
+
+
+def share(name: str, folder: Path) -> None:
+    SHARED[name] = (folder, contents(folder))
+
+
+def contents(folder: Path) -> dict[Path, tuple[int, int]]:
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    return {file.relative_to(folder): (file.stat().st_size, file.stat().st_mtime_ns) for file in files}
 
 
 TINY = Budget(
@@ -83,4 +119,6 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     outcome = run_planned(expanded, place / "audit", Here, Store(place / "store"))
     assert outcome.failed == {}
     assert outcome.skipped == []
-    return conclude(place / "audit", outcome)
+    made = conclude(place / "audit", outcome)
+    share("audited", place / "audit")
+    return made

@@ -27,6 +27,11 @@ def is_folder(path: Path) -> bool:
         return False
 
 
+def name_of(path: Path) -> str:
+    """A file's name as text: names are bytes, nearly always UTF-8, also where the locale is not."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
+
+
 def hash_of(file: Path) -> str:
     """A hash of a file's content."""
     try:
@@ -66,7 +71,8 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def write_json(path: Path, content: Mapping[str, Any] | list[Any]) -> None:
     text = json.dumps(without_nan(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    write_bytes(path, text.encode())
+    # of a path that is no text there may be lone surrogates: their escapes are JSON's, too
+    write_bytes(path, text.encode("utf-8", "backslashreplace"))
 
 
 def without_nan(content: Any) -> Any:
@@ -91,11 +97,16 @@ def read_json(path: Path) -> Any:
 
 def read_as(path: Path, kind: type[Kind]) -> Kind:
     """A JSON file as what it must be; the message names the field that is not."""
+    return checked(read_json(path), kind, path)
+
+
+def checked(content: Any, kind: type[Kind], place: Path) -> Kind:
+    """What JSON gave as what it must be; `place` is the file it came from."""
     try:
-        return msgspec.convert(read_json(path), kind)
+        return msgspec.convert(content, kind)
     except (msgspec.ValidationError, RecursionError) as error:
         why = re.sub(r"`\$\.?([^`]*)`", r"`\1`", str(error)).replace(" - at ``", "").replace(" - at ", " at ")
-        raise InputError(f"{path} is damaged, or of another version of attentest: {_lower(why)}.") from error
+        raise InputError(f"{place} is damaged, or of another version of attentest: {_lower(why)}.") from error
 
 
 def _lower(sentence: str) -> str:

@@ -17,6 +17,7 @@ from attentest.text.vocabulary import PAD
 
 WORDS, DIMENSION, HIDDEN = 40, 6, 8
 ENCODER_CHOICES = [(name, "softmax") for name in ENCODERS] + [("transformer", "sparsemax"), ("transformer", "entmax")]
+ROUNDING = 1e-6  # of gradients here, whose terms are at most about 1 and sum up in float32
 PARAMETERS = {"sparsegen": ["sparsegen:0.5", "sparsegen:-3"], "entmax": ["entmax", "entmax:1.3"]}
 PROJECTION_CHOICES = [spec for name in PROJECTIONS for spec in PARAMETERS.get(name, [name])]
 
@@ -185,7 +186,9 @@ def is_sparse(projection: str) -> bool:
 @every_alignment
 @every_projection
 def test_gradients_reach_every_parameter(encoder: str, self_projection: str, alignment: str, projection: str) -> None:
-    model = make_model(encoder, self_projection, alignment, projection, 2).train()
+    # of this seed every layer of ReLUs is on for some tokens and off for others; where they are on for all or for none,
+    # a bias adds the same to every score and its gradient is nothing but rounding, which differs between CPUs
+    model = make_model(encoder, self_projection, alignment, projection, 2, seed=4).train()
     batch = make_batch(make_texts(6, count=12))
     torch.manual_seed(0)
     F.cross_entropy(model(batch)[0], batch.labels, reduction="sum").backward()
@@ -201,7 +204,7 @@ def test_gradients_reach_every_parameter(encoder: str, self_projection: str, ali
         else:
             assert torch.isfinite(parameter.grad).all(), name
             # a key's bias adds the same to every score of a query, and projections see only differences
-            assert name.endswith("key.bias") or (parameter.grad != 0).any(), name
+            assert (parameter.grad.abs().max() > ROUNDING) == (not name.endswith("key.bias")), name
 
 
 @every_encoder

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote_to_bytes
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,14 +28,14 @@ from attentest.studies.schema import Study
 from attentest.trials import hold, make_trial, subject_of
 from attentest.trials.instances import SHOWN, instances
 
-HARD = "a b#1 100%20 é?&"  # a folder's name with all that a link must hide
+HARD = os.fsdecode("a b#1 100%20 é?&".encode())  # a folder's name with all that a link must hide
 
 
 def broken_links(page: Path) -> list[Path]:
     tree = Tree.of(page.read_text(encoding="utf-8"))
     beside = {link for link in [*tree.values("href"), *tree.values("src")] if not link.startswith(("#", "data:"))}
     assert beside
-    return [file for link in beside if not (file := page.parent / unquote(link)).is_file()]
+    return [file for link in beside if not (file := page.parent / os.fsdecode(unquote_to_bytes(link))).is_file()]
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,7 @@ def read(html: str) -> Reader:
 
 
 def printed(heatmaps: Heatmaps, **console: object) -> str:
-    target = Console(width=200, record=True, file=open("/dev/null", "w"), **console)  # type: ignore[arg-type] # noqa: SIM115, PTH123
+    target = Console(width=200, record=True, file=open("/dev/null", "w", encoding="utf-8"), **console)  # type: ignore[arg-type] # noqa: SIM115, PTH123
     target.print(heatmaps)
     return target.export_text(styles=bool(console))
 

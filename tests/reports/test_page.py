@@ -291,9 +291,16 @@ def test_pictures_keep_what_is_drawn_and_nothing_that_runs() -> None:
 @pytest.mark.parametrize("svg", ["", "no picture", "<html></html>", "<!DOCTYPE svg [<!ENTITY a 'b'>]><svg>&a;</svg>"])
 def test_what_is_no_picture_is_not_shown(svg: str) -> None:
     assert inline(svg, "label", "p") == ""
-    figure = Figure("t", "d", {"mark": "point", "data": {"values": []}}, svg, {"svg": "a.svg"})
+    rows = [{"class": "<b>", "x": [0.25, None]}, *({"class": "b", "x": [i]} for i in range(300))]
+    figure = Figure("t", "d", {"mark": "point", "data": {"values": rows}}, svg, {"svg": "a.svg"})
     page = render(Report("t", "study", "", [], [], [], figures=[figure]))
-    assert "in the file beside this page" in page
+    assert "This chart could not be drawn; the first 200 of 302 rows of its data follow." in page
+    assert '<th scope="col">class</th>' in page
+    assert '<td dir="auto">&lt;b&gt;</td><td dir="auto">0.250</td>' in page
+    assert '<td dir="auto">&lt;b&gt;</td><td dir="auto">–</td>' in page
+    assert page.count('<td dir="auto">b</td>') == 198
+    assert 'href="a.svg"' in page
+    assert '<div class="picture">' not in page
 
 
 def test_the_bundle_is_kept_and_works_where_nothing_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import xml.etree.ElementTree as ElementTree
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from attentest.display.cut import width
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate
 from attentest.trials.adversary import JSD_BINS, InstanceAdversary
@@ -22,6 +24,7 @@ from attentest.trials.charts import (
     by_rank,
     class_groups,
     cross_table,
+    distinct,
     histograms,
     interval,
     intervals,
@@ -232,6 +235,116 @@ def test_hostile_names_of_classes_are_cut_told_apart_and_escaped() -> None:
     assert "<script" not in picture
     assert "&lt;script&gt;" in picture
     ElementTree.fromstring(picture)
+
+
+FAMILY, SCOTLAND = "👩‍👩‍👧‍👦", "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
+ODD_NAMES = {
+    "families": FAMILY * 50,
+    "flags": "🇩🇪" * 150,
+    "flags by tags": SCOTLAND * 50,
+    "lone surrogates": "\ud83e" * 300,
+    "half an emoji": "bird \ud83e",
+    "right to left": "שלום עולם " * 30,
+    "turned round": "\u202egnihton\u202c",
+    "marks on one letter": "e" + "\u0301" * 300,
+    "long": "Sehr geehrte Damen und Herren " * 10,
+    "ideographs": "語" * 300,
+}
+FONTS = ("sans-serif", "monospace", "a font that nobody has")
+
+
+@pytest.mark.parametrize("odd", ODD_NAMES)
+def test_no_font_is_too_wide_for_a_name(odd: str) -> None:
+    # a table cannot hold half an emoji: a name with one can only come with the order of the classes
+    name = ODD_NAMES[odd]
+    kept = name.encode("utf-8", "replace").decode()
+    table = with_classes(texts(60, [kept, "b"]), [name if kept == name else kept, "b"])
+    shown = [group.name for group in class_groups(table)]
+    assert shown == distinct([kept, "b"])
+    as_text({"names": distinct([name])}).encode()  # nothing that is no character
+    assert width(distinct([name])[0]) <= LONGEST_NAME
+    chart = violins_by_bin(table, "median_tvd", "x", "y")
+    for font in FONTS:
+        for size in (10, 40):  # as if the font were wide
+            look = {part: chart["config"][part] | {"labelFontSize": size} for part in ("axis", "legend", "header")}
+            picture = svg_of(chart | {"config": chart["config"] | look | {"font": font}})
+            drawn = [element.text for element in ElementTree.fromstring(picture).iter() if element.text]
+            assert shown[0] in drawn, font
+
+
+def test_vega_cuts_nothing() -> None:
+    def limits(part: Any) -> list[Any]:
+        if isinstance(part, dict):
+            own = [value for key, value in part.items() if key.lower().endswith("limit")]
+            return own + [limit for value in part.values() for limit in limits(value)]
+        return [limit for value in part for limit in limits(value)] if isinstance(part, list) else []
+
+    for name, chart in every_chart(texts(100, ["a", "b"])).items():
+        assert set(limits(json.loads(as_text(chart)))) == {0}, name
+        for part in ("axis", "legend", "header"):
+            assert {chart["config"][part][key] for key in ("labelLimit", "titleLimit")} == {0}, name
+
+
+def test_names_are_told_apart_by_what_can_be_seen() -> None:
+    names = ["a", "a (2)", "a\n", "a\u200d", "é", "e\u0301", "\x00", "\u200d", "x" * 50 + "1", "x" * 50 + "2"]
+    shown = distinct(names)
+    assert shown[:3] == ["a", "a (2)", "a (3)"]
+    assert shown[3].replace("\u200d", "") == "a (4)"
+    assert shown[4:6] == ["é", "e\u0301 (2)"]
+    assert shown[6:] == ["(not printable)", "(not printable) (2)", "x" * 39 + "…", "x" * 39 + "… (2)"]
+    assert distinct([FAMILY, SCOTLAND, "🇩🇪", "❤️"]) == [FAMILY, SCOTLAND, "🇩🇪", "❤️"]
+
+
+def test_long_names_under_bars_are_broken_into_lines() -> None:
+    estimate = Estimate(0.8, 0.7, 0.9, 100)
+    picture = svg_of(bars(interval('the "model\'s" own', estimate) + interval("uniform", estimate), "x", "y", "z"))
+    drawn = [element.text for element in ElementTree.fromstring(picture).iter() if element.text]
+    assert {'the "model\'s"', "own", "uniform"} <= set(drawn)
+
+
+def test_every_form_can_be_saved_by_altair(tmp_path: Any) -> None:
+    for name, chart in every_chart(texts(100, ["a", "b"])).items():
+        finding = Finding("t", "q?", "a.", pa.table({}), {}, {}, {"x": chart})
+        finding.figure.save(tmp_path / "x.svg")
+        assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg"), name
+
+
+def no_converter(monkeypatch: pytest.MonkeyPatch) -> None:
+    import vl_convert
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise ValueError("Vega-Lite to SVG conversion failed:\nError: no ink\n    at l (https://x/y:7:324)\n")
+
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", refuse)
+    monkeypatch.setattr(vl_convert, "vegalite_to_png", refuse)
+
+
+def test_a_chart_that_cannot_be_drawn_leaves_a_note_and_its_data(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = texts(50, ["a", "b"])
+    charts = Permutation().conclude(table).charts
+    no_converter(monkeypatch)
+    finding = Finding("permutation", "q?", "a.", table, {}, {}, charts, notes=("before",)).save(tmp_path)
+    stored = json.loads((tmp_path / "finding.json").read_text(encoding="utf-8"))
+    (title,) = charts
+    note = f"{title}: The chart cannot be drawn as SVG: Error: no ink. Its data is given as a table instead."
+    assert list(finding.notes) == stored["notes"] == ["before", note]
+    assert finding.as_dict()["charts"] == stored["charts"]
+    (listed,) = stored["charts"]
+    assert set(listed) == {"title", "description", "spec", "csv"}
+    assert not list(tmp_path.glob("*.svg"))
+    with (tmp_path / listed["csv"]).open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    outlines = rows_of(charts[title])
+    assert len(rows) == POINTS * len(outlines)
+    assert [float(row["edge"]) for row in rows[:POINTS]] == outlines[0]["edge"]
+    assert {row["class"] for row in rows} == {"a", "b"}
+    shown = finding._repr_html_()
+    assert "no ink" in shown
+    assert "<th>edge</th>" in shown
+    with pytest.raises(InputError, match=r"The chart cannot be drawn as SVG: Error: no ink\.$"):
+        finding.svg()
 
 
 def test_very_many_classes_share_a_group() -> None:

@@ -15,7 +15,7 @@ from attentest.corpora.corpus import Corpus
 from attentest.corpora.delimited import USUAL, first_line, read_delimited
 from attentest.corpora.encodings import check_encoding, without_mark
 from attentest.errors import InputError
-from attentest.files import read_parquet
+from attentest.files import name_of, read_parquet
 
 KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 _CHUNK = 50_000
@@ -46,7 +46,7 @@ def load_files(
         tables.append(table)
     merged = pa.concat_tables(tables, promote_options="permissive")
     return build_corpus(
-        name or path.resolve().stem,
+        name or name_of(Path(path.resolve().stem)),
         {name: merged[name] for name in merged.column_names},
         kind="pair" if "second" in columns else "single",
         positive=positive,

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attentest.corpora.corpus import SPLITS, Corpus, Kind
 from attentest.errors import InputError
-from attentest.files import read_parquet, write_table
+from attentest.files import checked, read_parquet, write_table
 
 FILE = "corpus.parquet"  # in the folder of a step
 _KEY = b"attentest.corpus"
 
 
-class _About(msgspec.Struct):
+@dataclass(frozen=True)
+class _About:
     """What is known of a corpus besides its rows."""
 
     name: str
@@ -34,7 +36,7 @@ def save_corpus(corpus: Corpus, path: Path) -> None:
     about = _About(
         corpus.name, corpus.kind, corpus.classes, corpus.notes, dict(corpus.recipe), plain_origin(corpus.origin)
     )
-    write_table(path, corpus.named_table().replace_schema_metadata({_KEY: msgspec.json.encode(about)}))
+    write_table(path, corpus.named_table().replace_schema_metadata({_KEY: json.dumps(asdict(about))}))
 
 
 def is_saved_corpus(path: Path) -> bool:
@@ -58,9 +60,10 @@ def open_corpus(path: Path) -> Corpus:
     if _KEY not in metadata:
         raise InputError(f"{path} is not a corpus that attentest saved.")
     try:
-        about = msgspec.json.decode(metadata[_KEY], type=_About)
-    except msgspec.DecodeError as error:  # a ValidationError, which names the field, is one
+        content = json.loads(metadata[_KEY])
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged: its metadata is not what attentest writes ({error}).") from error
+    about = checked(content, _About, path)
     return Corpus(
         about.name,
         about.kind,
@@ -74,7 +77,8 @@ def open_corpus(path: Path) -> Corpus:
 
 def plain_origin(origin: Any) -> dict[str, Any]:
     """The same as JSON has it: paths and the like as text."""
-    return msgspec.json.decode(msgspec.json.encode(dict(origin), enc_hook=str))
+    found: dict[str, Any] = json.loads(json.dumps(dict(origin), default=str))
+    return found
 
 
 def _with_codes(table: pa.Table, about: _About, path: Path) -> pa.Table:

@@ -59,7 +59,7 @@ class Store:
         if "://" in place and not place.startswith("file://"):
             self._remote = _Remote(place)
             copies = Path.home() / ".cache" / "attentest" / "copies"
-            self.root = copies / hashlib.sha256(place.encode()).hexdigest()[:16]
+            self.root = copies / hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
         else:
             self.root = Path(place.removeprefix("file://")).resolve()
             self.place = str(self.root)  # the same for a worker or a command in another directory
@@ -117,7 +117,7 @@ class Store:
     @contextmanager
     def _locked(self, key: str) -> Iterator[None]:
         with _writing(self.root):
-            handle = (self.root / "locks" / key).open("w")
+            handle = (self.root / "locks" / key).open("wb")
         with handle:
             lock(handle)
             yield
@@ -141,7 +141,7 @@ class Store:
 
     def register(self, study: Path, keys: list[str]) -> None:
         """Remember what a study stands on, so that it is not collected."""
-        name = hashlib.sha256(str(study.resolve()).encode()).hexdigest()[:16]
+        name = hashlib.sha256(os.fsencode(study.resolve())).hexdigest()[:16]
         write_json(self.root / "studies" / f"{name}.json", {"study": str(study.resolve()), "keys": keys})
 
     def collect(self, *, dry_run: bool = False) -> tuple[int, int]:

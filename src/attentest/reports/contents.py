@@ -18,8 +18,8 @@ class Figure:
     title: str
     description: str
     spec: Mapping[str, Any]  # Vega-Lite
-    svg: str  # the picture itself, as text
-    files: Mapping[str, str] = field(default_factory=dict)  # svg, png -> path
+    svg: str  # the picture itself, as text; empty if it could not be drawn
+    files: Mapping[str, str] = field(default_factory=dict)  # svg, png, or csv -> path
 
 
 @dataclass(frozen=True)

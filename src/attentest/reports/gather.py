@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import is_folder, make_folder, read_as, read_table, write_table
+from attentest.files import is_folder, make_folder, name_of, read_as, read_table, write_table
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.models import ModelSettings
 from attentest.reports.contents import Block, Difference, Figure, Report, Section
@@ -134,7 +134,7 @@ class _Reader:
             others = ", ".join(section.name for section in sections if section not in own)
             notes.append(f"Left out, as they were held on another run that lay in this folder before: {others}.")
         return Report(
-            title=f"Run {self.folder.name}",
+            title=f"Run {name_of(self.folder)}",
             kind="run",
             lead=lead_of([block], weak is not None),
             facts=[("attentest", __version__)],
@@ -206,8 +206,12 @@ class _Reader:
             title=chart.title,
             description=chart.description,
             spec=read_as(folder / chart.spec, dict[str, Any]),
-            svg=_read_picture(folder / chart.svg),
-            files={"SVG": self._link(folder / chart.svg), "PNG": self._link(folder / chart.png)},
+            svg=_read_picture(folder / chart.svg) if chart.svg else "",
+            files={
+                kind.upper(): self._link(folder / name)
+                for kind, name in (("svg", chart.svg), ("png", chart.png), ("csv", chart.csv))
+                if name
+            },
         )
 
     def _instance_files(self, table: Path) -> dict[str, str]:

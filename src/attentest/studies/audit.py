@@ -10,7 +10,7 @@ from typing import Any
 from attentest.corpora import load
 from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError, unknown_name
-from attentest.files import is_folder
+from attentest.files import is_folder, name_of
 from attentest.models.settings import HIERARCHICAL
 from attentest.studies.expand import StudyPlan, add_corpus, add_run, mean_tokens, unusual
 from attentest.studies.experiments import make_experiment
@@ -178,8 +178,8 @@ def _of_run(run: Run, name: str, texts: int | None) -> StudyPlan:
         raise InputError(f"{run.path} is not finished; train it to its end first.")
     corpus = run.settings["corpus"]["name"]
     study = Study(
-        name=f"audit of {run.path.resolve().name}",
-        title=f"Audit of {run.path.name}, trained on {corpus}",
+        name=f"audit of {name_of(run.path.resolve())}",
+        title=f"Audit of {name_of(run.path)}, trained on {corpus}",
         corpora=(corpus,),
         texts=texts,
         trials=trials_of(BUDGETS[name], "rationale" in run.attention.column_names),

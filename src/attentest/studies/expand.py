@@ -11,7 +11,7 @@ from attentest.corpora import load
 from attentest.corpora.corpus import Corpus
 from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
-from attentest.files import hash_of
+from attentest.files import hash_of, name_of
 from attentest.models import ModelSettings
 from attentest.models.build import check_pair, check_single, sites_of
 from attentest.models.settings import refuse_added_parts
@@ -150,7 +150,7 @@ def take(plan: Plan, run: Run) -> Step:
     """The step that brings a finished run into the store."""
     hashes = {name: hash_of(run.path / name) for name in FILES if (run.path / name).is_file()}
     return plan.add(
-        f"take {run.path.name}", f"{STEPS}.taken:run", {"files": hashes}, places={"path": str(run.path.resolve())}
+        f"take {name_of(run.path)}", f"{STEPS}.taken:run", {"files": hashes}, places={"path": str(run.path.resolve())}
     )
 
 

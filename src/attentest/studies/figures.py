@@ -12,6 +12,7 @@ from attentest.trials import correlation, information, uniform
 from attentest.trials.base import Chart
 from attentest.trials.charts.bars import bars_side_by_side
 from attentest.trials.charts.boxes import boxes_side_by_side
+from attentest.trials.charts.classes import distinct
 from attentest.trials.stored import StoredFinding
 
 Rows = Sequence[Mapping[str, Any]]
@@ -43,8 +44,15 @@ def across_models(findings: Sequence[PlacedFinding]) -> dict[str, Chart]:
         same = [found for found in findings if (found.ref.kind, found.ref.name) == (form.kind, form.name)]
         rows = {found.ref.block: [_words(found.ref) | dict(row) for row in form.rows(found.finding)] for found in same}
         if sum(map(bool, rows.values())) > 1:
-            charts[f"{form.title}, all models"] = form.draw([row for some in rows.values() for row in some])
+            charts[f"{form.title}, all models"] = form.draw(_labelled([row for some in rows.values() for row in some]))
     return charts
+
+
+def _labelled(rows: Rows) -> list[dict[str, Any]]:
+    """With names that fit labels, in place of any that a file or a setting brought."""
+    names = {key: list(dict.fromkeys(row[key] for row in rows)) for key in ("corpus", "model", "encoder")}
+    shown = {key: dict(zip(some, distinct(some), strict=True)) for key, some in names.items()}
+    return [{key: shown[key][value] if key in shown else value for key, value in row.items()} for row in rows]
 
 
 def _words(ref: ResultRef) -> dict[str, Any]:

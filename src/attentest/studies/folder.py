@@ -147,7 +147,7 @@ def export(store: Store, summary: Step, folder: Path) -> None:
 
 @contextlib.contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    with (folder / ".lock").open("w") as handle:
+    with (folder / ".lock").open("wb") as handle:
         lock(handle)
         yield
 

@@ -21,7 +21,7 @@ def exclusive(folder: Path) -> Iterator[None]:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is a file; give a folder for the run.")
         folder.mkdir(parents=True, exist_ok=True)
-        handle = (folder / LOCK).open("w")
+        handle = (folder / LOCK).open("wb")
     except OSError as error:
         raise InputError(f"{folder} cannot be made or written to: {error.strerror}.") from error
     try:

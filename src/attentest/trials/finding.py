@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,11 @@ import pyarrow as pa
 from pyarrow import csv
 
 from attentest.display.tables import html_table
-from attentest.errors import unknown_name
+from attentest.errors import InputError, unknown_name
 from attentest.files import write_json, write_table, write_whole
 from attentest.measures.intervals import Estimate
 from attentest.trials.base import Chart
+from attentest.trials.charts.data import table_of
 from attentest.trials.charts.files import listed, png_of, save_charts, svg_of
 
 
@@ -32,6 +33,7 @@ class Finding:
     notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     kind: str = "trial"  # or experiment, or comparison
+    undrawn: tuple[str, ...] = ()  # titles of the charts that could not be drawn when it was saved
 
     @property
     def figure(self) -> Any:
@@ -62,7 +64,7 @@ class Finding:
             "summary": {name: estimate.as_dict() for name, estimate in self.summary.items()},
             "notes": list(self.notes),
             "signature": dict(self.signature),
-            "charts": listed(self.charts),
+            "charts": listed(self.charts, self.undrawn),
             "files": dict(self.files),
         }
 
@@ -72,15 +74,24 @@ class Finding:
         names = {"table": "table.parquet", "csv": "table.csv", "finding": "finding.json"}
         write_table(folder / names["table"], self.table)
         write_whole(folder / names["csv"], lambda draft: csv.write_csv(self.table, draft))
-        save_charts(folder, self.charts)
+        undrawn = save_charts(folder, self.charts)
+        saved = replace(self, notes=(*self.notes, *undrawn.values()), undrawn=tuple(undrawn))
         # names alone: a folder may be moved
-        write_json(folder / names["finding"], self.as_dict() | {"files": names})
-        return Finding(**{**vars(self), "files": {kind: str(folder / name) for kind, name in names.items()}})
+        write_json(folder / names["finding"], saved.as_dict() | {"files": names})
+        return replace(saved, files={kind: str(folder / name) for kind, name in names.items()})
 
     def __repr__(self) -> str:
         return f"Finding({self.trial}: {self.answer})"
 
     def _repr_html_(self) -> str:
         rows = [(name, e.value, f"[{e.low:.3f}, {e.high:.3f}]", e.n) for name, e in self.summary.items()]
-        pictures = "".join(svg_of(chart) for chart in self.charts.values())
+        pictures = "".join(_picture(title, chart) for title, chart in self.charts.items())
         return html_table(["", "value", "95 % interval", "n"], rows, caption=self.answer) + pictures
+
+
+def _picture(title: str, chart: Chart) -> str:
+    """As SVG or, if it cannot be drawn, its data as a table."""
+    try:
+        return svg_of(chart)
+    except InputError as error:
+        return html_table(*table_of(chart), caption=f"{title}: {error}")

@@ -38,8 +38,9 @@ class ChartFiles:
     title: str
     description: str
     spec: str
-    svg: str
-    png: str
+    svg: str | None  # a chart that could not be drawn has no pictures …
+    png: str | None
+    csv: str | None  # … and leaves its data as a table
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from unicodedata import east_asian_width
 
+from attentest.display.cut import beginning
 from attentest.display.heatmaps.heatmap import Heatmap
 from attentest.display.heatmaps.text import visible
 
@@ -64,7 +65,7 @@ def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
 def _fitting(word: str) -> str:
     """A word no longer than a line."""
     most = int((WIDTH - 2 * MARGIN) / _CHARACTER / 2)
-    return word if len(word) <= most else word[:most] + "…"
+    return beginning(word, most)
 
 
 def _columns(text: str) -> int:

@@ -121,7 +121,8 @@ const interactive = async (figure) => {
 };
 
 const charts = () => {
-  const figures = [...document.querySelectorAll("figure.chart")];
+  // one without a picture shows its data already
+  const figures = [...document.querySelectorAll("figure.chart")].filter((figure) => figure.querySelector(".picture"));
   for (const figure of figures) {
     tableToggle(figure.querySelector(".as-table"), figure.querySelector(".picture"), () => dataAsTable(figure));
   }

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attentest.display.heatmaps.text import visible
-from attentest.reports.parts.formatting import NAME
+from attentest.reports.parts.formatting import NAME, shown
 
 FEW = 30  # rows that are not worth packing
 DIGITS = 5
@@ -32,8 +31,7 @@ def _short_names(spec: Mapping[str, Any]) -> dict[str, str]:
         for text in {value: None for row in rows for value in row.values() if isinstance(value, str)}:
             if text in short:
                 continue
-            clean = visible(text[: NAME + 1])
-            clean = clean if len(clean) <= NAME else clean[:NAME] + "…"
+            clean = shown(text, NAME)
             unique, n = clean, 1
             while unique in taken:
                 n += 1

@@ -9,17 +9,18 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from attentest.display.cut import beginning
 from attentest.display.heatmaps.text import visible
 from attentest.measures.intervals import Estimate
 
 TOKEN, NAME, PROSE = 60, 80, 2000  # the most characters shown of a token, a class name and a sentence
 NOTHING = "–"
+_NO_NAME = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that stand for no byte of a file's name
 
 
 def shown(text: object, most: int = PROSE) -> str:
     """Text with nothing in it that steers, and no longer than `most` characters."""
-    words = visible(str(text)[: most + 1])
-    return words if len(words) <= most else words[:most] + "…"
+    return beginning(visible(str(text)[: most + 1]), most)
 
 
 def prose(text: object) -> str:
@@ -71,7 +72,9 @@ def exact(value: Any) -> str:
 
 def path(relative: str) -> str:
     """A link to a file beside the page: everything but slashes is encoded, so that no scheme can hide in it."""
-    return quote(relative.replace("\\", "/"), safe="/", errors="replace")
+    # of a name that is no text, the bytes; what is neither is replaced
+    name = _NO_NAME.sub("?", relative.replace("\\", "/"))
+    return quote(name.encode("utf-8", "surrogateescape"), safe="/")
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:

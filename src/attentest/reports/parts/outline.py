@@ -14,11 +14,13 @@ from attentest.reports.parts.chart import packed
 from attentest.reports.parts.formatting import Anchors
 from attentest.reports.parts.picture import inline
 from attentest.studies.verdict import Ruling
+from attentest.trials.charts.data import table_of
 
 FIXED = (  # anchors of the parts that a page has once
     *("content", "contents", "verdicts", "notes", "differences"),
     *("directions", "published", "not-covered", "overview"),
 )
+MOST_ROWS = 200  # of a chart's data
 FIRST_ROWS = 8  # of a summary; the rest is folded away
 
 
@@ -28,6 +30,12 @@ class ChartPart:
     figure: Figure
     picture: Markup
     spec: Mapping[str, Any]
+
+    @property
+    def data(self) -> tuple[list[str], list[list[Any]], int]:
+        """What stands for a picture that could not be drawn: heads and first rows of its data, and how many it has."""
+        head, rows = table_of(self.figure.spec)
+        return head, rows[:MOST_ROWS], len(rows)
 
 
 @dataclass(frozen=True)

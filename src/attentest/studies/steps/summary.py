@@ -50,7 +50,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         shutil.copy2(inputs["beside"] / INSTANCES, out / "comparison" / INSTANCES)
     _write_rows(out / "ours.csv", results.rows)
     figures = across_models(results.placed)
-    save_charts(out / FIGURES, figures)
+    undrawn = save_charts(out / FIGURES, figures)
     compared = compare(settings["paper"], results.comparable, settings["tolerances"]) if settings["paper"] else []
     _write_rows(out / "beside_published.csv", [c.as_row() for c in compared])
     replications = _replications(settings, results.comparable)
@@ -61,12 +61,12 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         kind=settings["kind"],
         budget=settings["budget"],
         rows=settings["rows"],
-        notes=settings["notes"],
+        notes=[*settings["notes"], *undrawn.values()],
         blocks=results.blocks,
         findings=results.findings,
         missing=settings["missing"],
         failed=[Failure(**row) for row in settings["failed"]],
-        figures=[ChartFiles(**chart) for chart in listed(figures, f"{FIGURES}/")],
+        figures=[ChartFiles(**chart) for chart in listed(figures, undrawn, f"{FIGURES}/")],
         directions=replications,
         cells=count(compared) if settings["paper"] else {},
         not_covered=settings["not_covered"] if settings["paper"] else {},

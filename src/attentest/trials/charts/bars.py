@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
 from attentest.trials.base import Chart
@@ -10,16 +12,24 @@ from attentest.trials.charts.frame import category, colour, frame, number, toolt
 from attentest.trials.charts.side_by_side import panels, placed_by
 
 Row = Mapping[str, Any]
+_STEP, _LINE = 96, 14  # points from bar to bar, and the characters that fit into so many
 _TOLD = {"value": "score|.3f", "low": "from|.3f", "high": "to|.3f", "n": "texts|,"}
 
 
 def bars(rows: Sequence[Row], title: str, description: str, kind: str) -> Chart:
     """One beside the other in the order of the rows, which come from `interval`; `kind` says what a group is."""
     order = list(dict.fromkeys(row["group"] for row in rows))
-    placed = {"x": category("group", kind, order) | {"axis": {"labelAngle": 0, "labelLimit": 90}}}
+    placed = {"x": category("group", kind, order) | {"axis": {"labelAngle": 0, **_in_lines(order)}}}
     shown = {"color": colour("group", None, order) | {"legend": None}}
     layers = bar_layers(title, placed | shown, {"group": kind})
-    return frame(description, rows, width={"step": 96}, height=220, layer=layers)
+    return frame(description, rows, width={"step": _STEP}, height=220, layer=layers)
+
+
+def _in_lines(names: Sequence[str]) -> dict[str, str]:
+    """Names that are wider than their bars are broken between words."""
+    broken = {name: wrap(name, _LINE, break_long_words=False) for name in names}
+    several = any(len(lines) > 1 for lines in broken.values())
+    return {"labelExpr": f"({json.dumps(broken)})[datum.label]"} if several else {}
 
 
 def bars_side_by_side(rows: Sequence[Row], by: tuple[str, str], title: str, description: str) -> Chart:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import pyarrow as pa
 
 from attentest.trials.base import CLASSES, column
-from attentest.trials.charts.frame import PALETTE, readable
+from attentest.trials.charts.frame import PALETTE, readable, seen
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ def class_groups(table: pa.Table) -> list[ClassGroup]:
         return [ClassGroup(shown, predicted == name) for name, shown in zip(order, distinct(order), strict=True)]
     often = {name for name, _ in counts.most_common(len(PALETTE) - 1)}
     kept = [name for name in order if name in often]
-    groups = [ClassGroup(shown, predicted == name) for name, shown in zip(kept, distinct(kept), strict=True)]
-    return [*groups, ClassGroup(f"{len(order) - len(kept)} other classes", ~np.isin(predicted, kept))]
+    *shown, others = distinct([*kept, f"{len(order) - len(kept)} other classes"])
+    groups = [ClassGroup(label, predicted == name) for name, label in zip(kept, shown, strict=True)]
+    return [*groups, ClassGroup(others, ~np.isin(predicted, kept))]
 
 
 def _order(table: pa.Table, counts: Counter[str]) -> list[str]:
@@ -39,11 +41,12 @@ def _order(table: pa.Table, counts: Counter[str]) -> list[str]:
 
 
 def distinct(names: list[str]) -> list[str]:
-    """Names fit for labels, and told apart where only what was cut off differs."""
-    shown = [readable(name) for name in names]
-    seen: Counter[str] = Counter()
-    found = []
-    for name in shown:
-        seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    """Names fit for labels, and told apart where only what was cut off or cannot be seen differs."""
+    found: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        shown = readable(name)
+        choices = (shown if n == 1 else f"{shown} ({n})" for n in count(1))
+        found.append(next(choice for choice in choices if seen(choice) not in taken))
+        taken.add(seen(found[-1]))
     return found

@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from attentest.errors import InputError
 from attentest.files import write_bytes
 from attentest.trials.base import Chart
+from attentest.trials.charts.data import csv_of
 
 _SPELLED = {"τ": "tau", "λ": "lambda", "α": "alpha", "Δ": "delta "}
+Picture = TypeVar("Picture", str, bytes)
+_PICTURES, _NO_PICTURE = ("svg", "png"), ("csv",)
 _PNG_SCALE = 2  # pixels a point
 
 
 def svg_of(chart: Chart) -> str:
     import vl_convert
 
-    text: str = vl_convert.vegalite_to_svg(dict(chart))
-    return text
+    return _drawn(lambda: str(vl_convert.vegalite_to_svg(dict(chart))), "SVG")
 
 
 def png_of(chart: Chart) -> bytes:
     import vl_convert
 
-    picture: bytes = vl_convert.vegalite_to_png(dict(chart), scale=_PNG_SCALE)
-    return picture
+    return _drawn(lambda: bytes(vl_convert.vegalite_to_png(dict(chart), scale=_PNG_SCALE)), "PNG")
+
+
+def _drawn(draw: Callable[[], Picture], form: str) -> Picture:
+    """What cannot be drawn is told as one line: the converter's own message has a stack of JavaScript in it."""
+    try:
+        return draw()
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        reason = next((line for line in lines if not line.endswith(":")), type(error).__name__)
+        raise InputError(f"The chart cannot be drawn as {form}: {reason.rstrip('.')}.") from error
 
 
 def as_text(chart: Chart) -> str:
@@ -41,28 +53,32 @@ def slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 
-def listed(charts: Mapping[str, Chart], folder: str = "") -> list[dict[str, str]]:
+def listed(charts: Mapping[str, Chart], undrawn: Container[str] = (), folder: str = "") -> list[dict[str, Any]]:
     """The charts by title, with the names of their files as `save_charts` gives them, after `folder`."""
     return [
         {
             "title": title,
             "description": str(chart["description"]),
-            **{
-                kind: f"{folder}{slug(title)}.{end}" for kind, end in (("spec", "json"), ("svg", "svg"), ("png", "png"))
-            },
+            "spec": f"{folder}{slug(title)}.json",
+            **dict.fromkeys((*_PICTURES, *_NO_PICTURE)),
+            **{end: f"{folder}{slug(title)}.{end}" for end in (_NO_PICTURE if title in undrawn else _PICTURES)},
         }
         for title, chart in charts.items()
     ]
 
 
-def save_charts(folder: Path, charts: Mapping[str, Chart]) -> None:
+def save_charts(folder: Path, charts: Mapping[str, Chart]) -> dict[str, str]:
+    """Write them; a note for each that cannot be drawn, by title: it leaves its numbers as a table."""
+    undrawn = {}
     if charts:
         folder.mkdir(parents=True, exist_ok=True)
-    for files, chart in zip(listed(charts), charts.values(), strict=True):
-        contents: dict[str, Any] = {
-            "spec": as_text(chart).encode(),
-            "svg": svg_of(chart).encode(),
-            "png": png_of(chart),
-        }
-        for kind, content in contents.items():
-            write_bytes(folder / files[kind], content)
+    for title, chart in charts.items():
+        contents = {"json": as_text(chart).encode("utf-8", "backslashreplace")}
+        try:
+            contents |= {"svg": svg_of(chart).encode(), "png": png_of(chart)}
+        except InputError as error:
+            contents["csv"] = csv_of(chart).encode("utf-8", "replace")
+            undrawn[title] = f"{title}: {error} Its data is given as a table instead."
+        for end, content in contents.items():
+            write_bytes(folder / f"{slug(title)}.{end}", content)
+    return undrawn

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from attentest.display.cut import JOINERS, cut, is_tag
 from attentest.trials.base import Chart
 
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")  # told apart by everyone (Okabe–Ito)
 SHAPES = ("circle", "triangle-up", "square", "diamond", "cross", "triangle-down")
 CHOSEN = "chosen"  # the legend entries that were clicked
+CLICKED = "clicked"  # the view whose legend they are of
 FADED = 0.08
-LONGEST_NAME = 40
+LONGEST_NAME = 40  # columns
 _DIGITS = 4
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+_UNCUT = {"labelLimit": 0, "titleLimit": 0}  # Vega would cut by the width of a font, and cut an emoji in two
 _CONFIG = {
     "background": "white",
     "range": {"category": list(PALETTE), "symbol": list(SHAPES)},
     "view": {"stroke": "transparent"},
-    "axis": {"labelLimit": 260, "labelFlush": False, "titleFontWeight": "normal", "gridColor": "#e5e5e5"},
-    "legend": {"labelLimit": 220, "titleFontWeight": "normal", "symbolOpacity": 1},
-    "header": {"labelLimit": 300, "titleFontWeight": "normal"},
+    "axis": {**_UNCUT, "labelFlush": False, "titleFontWeight": "normal", "gridColor": "#e5e5e5"},
+    "legend": {**_UNCUT, "titleFontWeight": "normal", "symbolOpacity": 1},
+    "header": {**_UNCUT, "titleFontWeight": "normal"},
+    "title": {"limit": 0},
+    "text": {"limit": 0},
 }
 
 
@@ -48,8 +54,15 @@ def plain(value: Any) -> Any:
 
 def readable(name: str) -> str:
     """A name from a corpus, fit for a label: in one line, not long, nothing that cannot be printed."""
-    shown = " ".join("".join(c if c.isprintable() else " " for c in str(name)).split())
-    return shown if len(shown) <= LONGEST_NAME else f"{shown[: LONGEST_NAME - 1]}…"
+    printed = (c if c.isprintable() or c in JOINERS or is_tag(c) else " " for c in str(name))
+    shown = " ".join("".join(printed).split())
+    return cut(shown, LONGEST_NAME) if seen(shown) else "(not printable)"
+
+
+def seen(name: str) -> str:
+    """What of a name can be seen: names that differ in nothing else look the same."""
+    visible = (c for c in name if not (c in JOINERS or is_tag(c) or "\ufe00" <= c <= "\ufe0f"))
+    return unicodedata.normalize("NFC", "".join(visible))
 
 
 def number(field: str, title: str, domain: Sequence[float] | None = None, zero: bool = False) -> dict[str, Any]:
@@ -68,8 +81,9 @@ def colour(field: str, title: str | None, names: Sequence[str]) -> dict[str, Any
 
 
 def fading(field: str) -> list[dict[str, Any]]:
-    """A click on an entry of the legend chooses it."""
-    return [{"name": CHOSEN, "select": {"type": "point", "fields": [field]}, "bind": "legend"}]
+    """A click on an entry of the legend chooses it; for the whole chart, with a view that is named CLICKED."""
+    # within a view, Altair would name it twice
+    return [{"name": CHOSEN, "select": {"type": "point", "fields": [field]}, "bind": "legend", "views": [CLICKED]}]
 
 
 def see_through(classes: int) -> dict[str, Any]:

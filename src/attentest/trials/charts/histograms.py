@@ -9,7 +9,7 @@ import numpy as np
 
 from attentest.trials.base import Chart
 from attentest.trials.charts.classes import ClassGroup
-from attentest.trials.charts.frame import category, colour, fading, frame, number, see_through, tooltip
+from attentest.trials.charts.frame import CLICKED, category, colour, fading, frame, number, see_through, tooltip
 
 
 def histograms(
@@ -33,7 +33,7 @@ def histograms(
         "width": 420 if len(panels) == 1 else 300,
         "height": 220,
         "transform": [{"flatten": ["from", "to", "texts", "share"]}],
-        "params": fading("class"),
+        "name": CLICKED,
         "mark": {"type": "bar", "binSpacing": 0},
         "encoding": {
             "x": number("from", title, [edges[0], edges[-1]])
@@ -48,5 +48,6 @@ def histograms(
         },
     }
     if len(panels) == 1:
-        return frame(description, rows, **view)
-    return frame(description, rows, facet={"column": category("panel", None, list(panels))}, spacing=32, spec=view)
+        return frame(description, rows, params=fading("class"), **view)
+    facet = {"column": category("panel", None, list(panels))}
+    return frame(description, rows, params=fading("class"), facet=facet, spacing=32, spec=view)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attentest.trials.base import Chart
-from attentest.trials.charts.frame import colour, fading, frame, number, tooltip, unless_faded
+from attentest.trials.charts.frame import CLICKED, colour, fading, frame, number, tooltip, unless_faded
 
 
 def lines(
@@ -39,11 +39,12 @@ def lines(
         width=420,
         height=240,
         encoding=shared,
+        params=fading("series"),
         layer=[
             {"mark": {"type": "rule"}, "encoding": {"y": y | {"field": "low"}, "y2": {"field": "high"}}},
             {"mark": {"type": "line"}, "encoding": {"y": y}},
             {
-                "params": fading("series"),
+                "name": CLICKED,
                 "mark": {"type": "point", "filled": True, "size": 50},
                 "encoding": {"y": y, "shape": colour("series", None, names)},
             },

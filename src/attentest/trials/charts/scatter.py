@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from attentest.trials.base import Chart, column
 from attentest.trials.charts.classes import class_groups
-from attentest.trials.charts.frame import colour, fading, frame, number, tooltip, unless_faded
+from attentest.trials.charts.frame import CLICKED, colour, fading, frame, number, tooltip, unless_faded
 
 MOST_POINTS = 1500
 
@@ -30,7 +30,7 @@ def scatter(table: pa.Table, x: str, y: str, x_title: str, y_title: str, descrip
     zero = {"mark": {"type": "rule", "color": "#555555"}, "encoding": {"y": {"datum": 0}}}
     points = {
         "transform": [{"flatten": ["x", "y"]}],
-        "params": fading("class"),
+        "name": CLICKED,
         "mark": {"type": "point", "filled": True, "size": 22, "aria": False},
         "encoding": {
             "x": number("x", x_title, [0, 1]),
@@ -41,4 +41,4 @@ def scatter(table: pa.Table, x: str, y: str, x_title: str, y_title: str, descrip
             "tooltip": told,
         },
     }
-    return frame(description, rows, width=420, height=280, layer=[zero, points])
+    return frame(description, rows, width=420, height=280, params=fading("class"), layer=[zero, points])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attentest.trials.base import Chart
-from attentest.trials.charts.frame import PALETTE, category, fading, frame, number, tooltip, unless_faded
+from attentest.trials.charts.frame import CLICKED, PALETTE, category, fading, frame, number, tooltip, unless_faded
 
 KINDS = {
     "trained adversary": ("circle", PALETTE[0]),
@@ -36,7 +36,7 @@ def tradeoff(rows: Sequence[Mapping[str, Any]], description: str) -> Chart:
                 "encoding": place | {"order": {"field": "lambda", "type": "quantitative"}},
             },
             {
-                "params": fading("kind"),
+                "name": CLICKED,
                 "mark": {"type": "point", "filled": True, "size": 70},
                 "encoding": place
                 | {
@@ -49,5 +49,6 @@ def tradeoff(rows: Sequence[Mapping[str, Any]], description: str) -> Chart:
         ],
     }
     if len(classes) == 1:
-        return frame(description, rows, **view)
-    return frame(description, rows, facet=category("class", "predicted", classes), columns=2, spacing=32, spec=view)
+        return frame(description, rows, params=fading("kind"), **view)
+    facet = category("class", "predicted", classes)
+    return frame(description, rows, params=fading("kind"), facet=facet, columns=2, spacing=32, spec=view)

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from attentest.trials.base import BIN_NAMES, Chart, column
 from attentest.trials.charts.classes import class_groups
-from attentest.trials.charts.frame import colour, fading, frame, number, see_through, tooltip, unless_faded
+from attentest.trials.charts.frame import CLICKED, colour, fading, frame, number, see_through, tooltip, unless_faded
 
 POINTS = 81  # of the grid on which a density is drawn
 _CELLS = 2000  # values are counted in so many cells first, so that many texts cost no more than few
@@ -57,10 +57,11 @@ def violins_by_bin(table: pa.Table, value: str, title: str, description: str, la
         rows,
         width=420,
         height=64 * len(BIN_NAMES),
+        params=fading("class"),
         layer=[
             {
                 "transform": [{"flatten": ["value", "edge"]}],
-                "params": fading("class"),
+                "name": CLICKED,
                 "mark": {"type": "area", "line": {"strokeWidth": 1}, "clip": True},
                 "encoding": shown
                 | {
