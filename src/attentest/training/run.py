@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
 import torch
 
 from attentest.corpora.corpus import Corpus, Kind
+from attentest.display.show import to_pandas
 from attentest.errors import InputError
-from attentest.files import is_folder, read_json, read_table
+from attentest.files import hash_of, is_folder, make_folder, read_json, read_table
 from attentest.models import ModelSettings, make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
@@ -25,6 +27,7 @@ from attentest.text.sentences import sentences_of, with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
+from attentest.training.folder import AUDITED, holds_files
 from attentest.training.predict import predict_batches, shares
 from attentest.training.tensors import read_tensors
 
@@ -38,13 +41,30 @@ class Run:
     """Opened from its folder; files are read when they are asked for."""
 
     def __init__(self, path: str | Path, keep: Any = None) -> None:
-        self.path = Path(path)
+        self.path = run_folder(Path(path)) or Path(path)
         self._keep = keep  # a temporary folder lives as long as the run that lies in it
         if not is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
+        if (self.path / "summary.json").is_file():
+            raise InputError(f"{self.path} holds no model: {_why_no_model(self.path)}")
         self.settings: dict[str, Any] = read_json(self.path / "run.json")
         if not _is_whole(self.settings):
             raise InputError(f"{self.path / 'run.json'} was not written by this version of attentest.")
+
+    @property
+    def name(self) -> str:
+        """Of its folder; a run in a temporary one is called by what it is."""
+        if self._keep is None:
+            return self.path.resolve().name
+        seed = self.settings["training"]["seed"]
+        return f"{self.settings['corpus']['name']} {self._parts} seed {seed}"
+
+    @property
+    def source(self) -> str:
+        """Where it is; of a run in a temporary folder what it is, so that the same training is the same source."""
+        if self._keep is None:
+            return str(self.path.resolve())
+        return f"{self.name}@{hash_of(self.path / 'model.safetensors')}"
 
     @property
     def finished(self) -> bool:
@@ -252,23 +272,44 @@ class Run:
         """What heat maps of this run show of each token."""
         return "word weight × sentence weight" if self.is_hierarchical else "weight"
 
-    def show(self, n: int = 5, **choice: Any) -> Heatmaps:
-        """Show attention on test texts: in a notebook as the result of the cell, elsewhere printed."""
-        found = self.heatmaps(n, **choice)
-        found.print_unless_notebook()
-        return found
+    def show(self, n: int = 5, **choice: Any) -> None:
+        """Heat maps of test texts (as `heatmaps` chooses them): displayed in a notebook, printed elsewhere."""
+        self.heatmaps(n, **choice).show()
 
-    def __repr__(self) -> str:
+    def to_pandas(self) -> Any:
+        """One row for each test text: label, predicted class, probabilities, tokens and their weights."""
+        predictions, attention = self.predictions, self.attention
+        self._check_same_rows(predictions, attention)
+        for name in attention.column_names:
+            if name not in predictions.column_names:
+                predictions = predictions.append_column(name, attention[name])
+        return to_pandas(predictions)
+
+    def save(self, path: str | Path) -> Self:
+        """Copy the run, and the findings it holds, into another folder; the run there."""
+        target = Path(path)
+        make_folder(target)
+        if holds_files(target):
+            raise InputError(f"{target} holds files; save the run into a new folder.")
+        try:
+            shutil.copytree(self.path, target, dirs_exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.path} cannot be copied to {target}: {error}.") from error
+        return type(self)(target)
+
+    @property
+    def _parts(self) -> str:
         model = self.settings["model"]
         parts = f"{model['encoder']} + {model['alignment']} + {model['projection']}"
-        if self.is_hierarchical:
-            parts = f"{HIERARCHICAL} {parts}"
+        return f"{HIERARCHICAL} {parts}" if self.is_hierarchical else parts
+
+    def __repr__(self) -> str:
         scores = (
             ", ".join(f"{name} {value:.3f}" for name, value in self.metrics.items())
             if self.finished
             else "not finished"
         )
-        return f"Run({str(self.path)!r}: {parts} on {self.settings['corpus']['name']}; {scores})"
+        return f"Run({str(self.path)!r}: {self._parts} on {self.settings['corpus']['name']}; {scores})"
 
     def _repr_html_(self) -> str:
         from attentest.display.tables import html_table
@@ -310,7 +351,22 @@ def _is_whole(settings: Any) -> bool:
     )
 
 
+def run_folder(folder: Path) -> Path | None:
+    """Where the run is: the folder itself, or the audited model's in the folder of an audit; None if there is none."""
+    places = [folder, folder / AUDITED] if is_folder(folder) else []
+    return next((place for place in places if (place / "run.json").is_file()), None)
+
+
+def _why_no_model(folder: Path) -> str:
+    """Why the folder of finished work has none."""
+    kind = read_json(folder / "summary.json")
+    if isinstance(kind, dict) and kind.get("kind") == "audit":
+        return "the audited model's training failed, or a model of your own (a Subject) was audited."
+    return "it is a study or a comparison; name the folder of a run or of an audit."
+
+
 def open_run(path: str | Path) -> Run:
+    """A run from its folder, or the audited model from an audit's folder."""
     return Run(path)
 
 
