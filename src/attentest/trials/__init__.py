@@ -81,7 +81,7 @@ def trial(
     examined at the site of its sentences, or of its words with site="word".
     """
     if _is_trial(subject) and not _is_trial(name):
-        name, subject = subject, name  # type: ignore[assignment]
+        name, subject = subject, name
     chosen = _chosen(name, settings)
     if isinstance(subject, str | Path):
         subject = Run(subject)
@@ -92,9 +92,7 @@ def trial(
             raise InputError("`texts` is for runs; choose a Subject's texts in its rows.")
         accused = subject if site is None else replace(subject, site=site)
     else:
-        raise InputError(
-            f"A trial is run on a run, its folder or a Subject, not on {type(subject).__name__}. {SUBJECT}"
-        )
+        raise InputError(f"A trial needs a run, its folder or a Subject, not {type(subject).__name__}. {SUBJECT}")
     (finding,) = hold([chosen], accused, watch)
     return finding
 
