@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -17,17 +16,17 @@ import torch
 from attentest.corpora.corpus import Corpus, Kind
 from attentest.display.show import to_pandas
 from attentest.errors import InputError
-from attentest.files import hash_of, is_folder, make_folder, read_json, read_table
+from attentest.files import copy_folder, hash_of, is_folder, read_json, read_table
 from attentest.models import ModelSettings, make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
-from attentest.text.batches import batch_of_sequences
+from attentest.text.batches import Batch, batch_of_sequences
 from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
 from attentest.text.sentences import sentences_of, with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
-from attentest.text.vocabulary import SPECIAL, Vocabulary
-from attentest.training.folder import AUDITED, holds_files
+from attentest.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
+from attentest.training.folder import AUDITED
 from attentest.training.predict import predict_batches, shares
 from attentest.training.tensors import read_tensors
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from attentest.display.heatmaps import Heatmaps
 
 FORMAT = 1
+_AT_ONCE = 64  # texts of your own in a batch
 
 
 class Run:
@@ -42,7 +42,7 @@ class Run:
 
     def __init__(self, path: str | Path, keep: Any = None) -> None:
         self.path = run_folder(Path(path)) or Path(path)
-        self._keep = keep  # a temporary folder lives as long as the run that lies in it
+        self.keep = keep  # a temporary folder lives as long as the run that lies in it
         if not is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
         if (self.path / "summary.json").is_file():
@@ -52,9 +52,14 @@ class Run:
             raise InputError(f"{self.path / 'run.json'} was not written by this version of attentest.")
 
     @property
+    def is_temporary(self) -> bool:
+        """Whether its folder goes when it does."""
+        return self.keep is not None
+
+    @property
     def name(self) -> str:
         """Of its folder; a run in a temporary one is called by what it is."""
-        if self._keep is None:
+        if not self.is_temporary:
             return self.path.resolve().name
         seed = self.settings["training"]["seed"]
         return f"{self.settings['corpus']['name']} {self._parts} seed {seed}"
@@ -62,7 +67,7 @@ class Run:
     @property
     def source(self) -> str:
         """Where it is; of a run in a temporary folder what it is, so that the same training is the same source."""
-        if self._keep is None:
+        if not self.is_temporary:
             return str(self.path.resolve())
         return f"{self.name}@{hash_of(self.path / 'model.safetensors')}"
 
@@ -228,6 +233,28 @@ class Run:
             ]
         )
 
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        """Of the classes, for single texts of your own, many at once; one without a token counts as an unknown word."""
+        if self.kind == "pair" or self.has_given_weights:
+            raise InputError(
+                "This model reads pairs or has weights for its own texts only; it cannot read these texts."
+            )
+        tokenizer, most = Tokenizer(self.text_settings), self.text_settings.max_tokens
+        read = _readable(texts)
+        ids = [self.vocabulary.ids(tokenizer.tokens(text)[:most]) for text in read]
+        ids = [found if len(found) else np.array([UNKNOWN], found.dtype) for found in ids]
+        order = np.argsort([len(found) for found in ids], kind="stable")
+
+        def batch(chosen: np.ndarray) -> Batch:
+            inside = [np.resize(sentences_of(read[i], tokenizer), len(ids[i])) for i in chosen]
+            return batch_of_sequences([ids[i] for i in chosen], sentences=inside if self.is_hierarchical else None)
+
+        batches = (batch(order[start : start + _AT_ONCE]) for start in range(0, len(order), _AT_ONCE))
+        result = np.empty((len(ids), len(self.classes)), np.float32)
+        if len(ids):
+            result[order] = predict_batches(self.model, batches).probabilities
+        return result
+
     def _ids(self, texts: Sequence[str]) -> list[np.ndarray]:
         tokenizer = Tokenizer(self.text_settings)
         found = [self.vocabulary.ids(tokenizer.tokens(text)[: self.text_settings.max_tokens]) for text in texts]
@@ -287,15 +314,7 @@ class Run:
 
     def save(self, path: str | Path) -> Self:
         """Copy the run, and the findings it holds, into another folder; the run there."""
-        target = Path(path)
-        make_folder(target)
-        if holds_files(target):
-            raise InputError(f"{target} holds files; save the run into a new folder.")
-        try:
-            shutil.copytree(self.path, target, dirs_exist_ok=True)
-        except OSError as error:
-            raise InputError(f"{self.path} cannot be copied to {target}: {error}.") from error
-        return type(self)(target)
+        return type(self)(copy_folder(self.path, Path(path)))
 
     @property
     def _parts(self) -> str:

@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from attentest.corpora import load
+from attentest.corpora.corpus import Corpus
 from attentest.corpora.stored import save_corpus
+from attentest.engine.plan import Plan
+from attentest.engine.store import Store
 from attentest.errors import InputError
 from attentest.progress import Listener
 
@@ -17,3 +20,14 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     if corpus.fingerprint() != settings["fingerprint"]:
         raise InputError(f"{settings['source']} has changed since the study was planned; start the study again.")
     save_corpus(corpus.sample(settings["rows"]) if "rows" in settings else corpus, out)
+
+
+def keep(plan: Plan, corpus: Corpus, store: Store) -> None:
+    """Do the plan's step for a corpus that is in this process alone, where no worker could load it."""
+    step = next(step for step in plan if step.work == f"{__name__}:run")
+    if store.has(step.key):
+        store.discard_if_damaged(step.key)
+    with store.claim(step.key) as out:
+        if not store.has(step.key):
+            save_corpus(corpus.sample(step.settings["rows"]) if "rows" in step.settings else corpus, out)
+            store.commit(step.key, {"name": step.name, "work": step.work, "settings": dict(step.settings)})
