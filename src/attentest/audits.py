@@ -30,7 +30,7 @@ from attentest.studies.verdict import DEFINITIONS, check_thresholds
 from attentest.studies.verdict.judge import UNTESTED
 from attentest.training.folder import AUDITED, FILES
 from attentest.training.keywords import SettingsGiven, takes
-from attentest.training.run import Run, run_folder
+from attentest.training.run import Run, choose_device, run_folder
 from attentest.training.settings import plain
 from attentest.trials import TRIALS, hold, make_trial
 from attentest.trials.instances import HEAT_MAPS, instances
@@ -122,6 +122,8 @@ def audit(
         if others:
             raise InputError(f"With a Subject, choose texts and device in it; `{others[0]}` cannot be set here.")
         return audit_subject(source, folder, given.get("budget", "quick"), thresholds)
+    if engine == "local":
+        choose_device(given.get("device") or "auto")  # a message now rather than failed steps later
     planned, corpus = _planned(source, given)
     kept = open_store(store)
     if corpus is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,7 @@ class Page:
     def _repr_html_(self) -> str:
         judged = [block for block in self.report.blocks if block.verdicts]
         tables = [html_table(_HEADER, _answers(block.verdicts), block.name) for block in judged]
-        return "".join(tables) + html_table((), [], f"{self.report.lead} {self.page}")
+        return "".join(tables) + f"<p>{escape(self.report.lead)}</p><p>{escape(str(self.page))}</p>"
 
 
 def _answers(verdicts: Sequence[Verdict]) -> list[tuple[str, str, str]]:

@@ -19,6 +19,10 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     corpus = load(settings["source"], **settings["options"])
     if corpus.fingerprint() != settings["fingerprint"]:
         raise InputError(f"{settings['source']} has changed since the study was planned; start the study again.")
+    _save(corpus, settings, out)
+
+
+def _save(corpus: Corpus, settings: Mapping[str, Any], out: Path) -> None:
     save_corpus(corpus.sample(settings["rows"]) if "rows" in settings else corpus, out)
 
 
@@ -29,5 +33,5 @@ def keep(plan: Plan, corpus: Corpus, store: Store) -> None:
         store.discard_if_damaged(step.key)
     with store.claim(step.key) as out:
         if not store.has(step.key):
-            save_corpus(corpus.sample(step.settings["rows"]) if "rows" in step.settings else corpus, out)
+            _save(corpus, step.settings, out)
             store.commit(step.key, {"name": step.name, "work": step.work, "settings": dict(step.settings)})
