@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
-from attentest.errors import InputError
-
 if TYPE_CHECKING:
-    from attentest.engine.scheduler import Outcome, Runner
+    from attentest.engine.scheduler import Outcome, Watcher
     from attentest.engine.store import Store
     from attentest.studies.expand import StudyPlan
 
+Overwrite = Annotated[bool, Option("--overwrite", help="Replace what the folder holds from other settings.")]
 DryRun = Annotated[bool, Option("--dry-run", help="Print the steps and an estimate of their time.")]
 Engine = Annotated[str, Option(help="local or ray.")]
 Workers = Annotated[int | None, Option(help="Processes of the local engine [all cores].")]
@@ -25,27 +24,16 @@ Address = Annotated[str | None, Option(help="Of a Ray cluster, e.g. auto [a Ray 
 StorePlace = Annotated[str | None, Option(help="Folder or URL where results are kept [ATTENTEST_STORE or a cache].")]
 
 
-def runner_for(engine: str, workers: int | None, address: str | None) -> Callable[[Store], Runner]:
-    from attentest.engine.local import LocalPool
-    from attentest.engine.on_ray import RayPool
-
-    if engine not in ("local", "ray"):
-        raise InputError(f"The engine '{engine}' is not known; choose local or ray.")
-    return lambda store: LocalPool(store, workers) if engine == "local" else RayPool(store, address)
-
-
-def run_watched(
-    expanded: StudyPlan, folder: Path, make_runner: Callable[[Store], Runner], store: Store, quiet: bool
-) -> Outcome:
+@contextmanager
+def watched(quiet: bool, kind: str) -> Iterator[Watcher]:
+    """A progress bar for the steps of a study, an audit or a comparison; stopped by hand, a sentence about resuming."""
     from attentest.cli.terminal import TerminalWatcher
-    from attentest.studies.run_study import run_planned
 
     with TerminalWatcher(quiet=quiet) as watcher:
         try:
-            return run_planned(expanded, folder, make_runner, store, [watcher])
+            yield watcher
         except KeyboardInterrupt:
-            again = f"the {expanded.kind} goes on from what is finished"
-            print(f"attentest: stopped. Started again, {again}.", file=sys.stderr)
+            print(f"attentest: stopped. Started again, the {kind} goes on from what is finished.", file=sys.stderr)
             raise typer.Exit(130) from None
 
 

@@ -14,12 +14,12 @@ from attentest.cli.engines import (
     Address,
     DryRun,
     Engine,
+    Overwrite,
     StorePlace,
     Workers,
     print_outcome,
     print_plan,
-    run_watched,
-    runner_for,
+    watched,
 )
 from attentest.cli.options import (
     AsJson,
@@ -62,6 +62,7 @@ def audit(
         str, Argument(help="A corpus's name, a file or folder of texts, hf:NAME, or the folder of a finished run.")
     ],
     out: Annotated[Path, Option(help="The audit's folder.")] = Path("audit"),
+    overwrite: Overwrite = False,
     budget: Annotated[
         str, Option(help="quick (minutes), standard (tens of minutes) or paper (hours): how much is trained and read.")
     ] = "quick",
@@ -97,38 +98,40 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Can this attention be trusted, and in which sense? Train (or take) a model, hold the trials, write a page."""
-    from attentest.audits import conclude
+    from attentest import audits
     from attentest.engine.store import Store
     from attentest.files import without_nan
-    from attentest.studies.audit import plan_audit
     from attentest.studies.verdict import check_failures, check_thresholds, failed
-    from attentest.training.run import Run
 
     thresholds = named_values(threshold or [])
     check_thresholds(thresholds)
     on = check_failures(fail_on or [])
-    make_runner = runner_for(engine, workers, address)
     named: dict[str, Any] = {
         "text": text, "second": second, "label": label, "split": split, "id": id, "rationale": rationale,
         "positive": positive, "format": format, "encoding": None if encoding == "utf-8" else encoding,
-        "data_dir": None if data_dir is None else str(data_dir),
+        "data_dir": data_dir,
     }  # fmt: skip
-    given = {name: value for name, value in named.items() if value is not None}
-    expanded = plan_audit(
-        source,
-        budget,
-        columns=given | corpus_options(option or [], named),
-        model=None if model is None else Run(model),
-        rows=rows,
-        texts=texts,
-        training=named_values(setting or []),
-    )
-    kept = Store(store)
+    given: dict[str, Any] = {
+        "budget": budget, "model": model, "rows": rows, "texts": texts, **named,
+        "options": corpus_options(option or [], named), **named_values(setting or []),
+    }  # fmt: skip
     if dry_run:
-        print_plan(expanded, kept, as_json)
+        print_plan(audits.plan(source, **given), Store(store), as_json)
         return
-    outcome = run_watched(expanded, out, make_runner, kept, as_json)
-    found = conclude(out, outcome, thresholds)
+    with watched(as_json, "audit") as watcher:
+        found = audits.audit(
+            source,
+            out,
+            thresholds=thresholds,
+            overwrite=overwrite,
+            engine=engine,
+            workers=workers,
+            address=address,
+            store=store,
+            watchers=[watcher],
+            **given,
+        )
+    outcome = found.outcome
     if as_json:
         print(json.dumps(without_nan(found.as_dict()), ensure_ascii=False))
     else:
@@ -152,22 +155,20 @@ def report(
 ) -> None:
     """Write the page of what is finished, with verdicts, figures, tables and heat maps; nothing is run again."""
     from attentest.files import without_nan
-    from attentest.reports.write import verdicts_of, write_report
-    from attentest.studies.verdict import check_failures, check_thresholds, failed, judge
+    from attentest.reports.result import report as write
+    from attentest.studies.verdict import check_failures, failed, judge
 
-    thresholds = named_values(threshold) if threshold else None
-    check_thresholds(thresholds or {})
     on = check_failures(fail_on or [])
-    found, page = write_report(folder, out, thresholds)
+    page = write(folder, out, thresholds=named_values(threshold) if threshold else None)
+    found = page.report
     if as_json:
-        content = {"page": str(page), "says": found.lead, "verdicts": verdicts_of(found)}
-        print(json.dumps(without_nan(content), ensure_ascii=False))
+        print(json.dumps(without_nan(page.as_dict()), ensure_ascii=False))
     else:
         for block in found.blocks:
             if block.verdicts:
                 print(block.name)
                 _print_verdicts(block.verdicts)
-        print(page)
+        print(page.page)
     judged = [block.verdicts for block in found.blocks if block.verdicts] or [judge({})]
     true = dict.fromkeys(name for verdicts in judged for name in failed(verdicts, on))
     if true and not as_json:
@@ -181,6 +182,7 @@ def compare(
     a: Annotated[Path, Argument(help="The folder of a finished run.")],
     b: Annotated[Path, Argument(help="The folder of another.")],
     out: Annotated[Path, Option(help="The comparison's folder.")] = Path("compare"),
+    overwrite: Overwrite = False,
     budget: Annotated[
         str, Option(help="quick, standard or paper: how many texts are examined, and how closely.")
     ] = "quick",
@@ -191,36 +193,34 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Two models side by side: the same trials on each, how far they are apart, heat maps of both; one page."""
-    from attentest.engine.store import Store
+    from attentest import comparisons
     from attentest.files import without_nan
-    from attentest.reports.write import verdicts_of, write_report
-    from attentest.studies.comparison import plan_comparison
-    from attentest.studies.verdict import check_thresholds
-    from attentest.training.run import Run
 
-    thresholds = named_values(threshold or [])
-    check_thresholds(thresholds)
-    expanded = plan_comparison(Run(a), Run(b), budget, texts)
-    outcome = run_watched(expanded, out, runner_for("local", workers, None), Store(store), as_json)
-    found, page = write_report(out, thresholds=thresholds)
+    with watched(as_json, "comparison") as watcher:
+        found = comparisons.compare(
+            a,
+            b,
+            out,
+            budget=budget,
+            texts=texts,
+            thresholds=named_values(threshold or []),
+            overwrite=overwrite,
+            workers=workers,
+            store=store,
+            watchers=[watcher],
+        )
     if as_json:
-        rows = [
-            {"trial": row.trial, "figure": row.figure, "first": row.first.as_dict(), "second": row.second.as_dict(),
-             "difference": row.more.as_dict()}
-            for row in found.differences
-        ]  # fmt: skip
-        content = {"page": str(page), "verdicts": verdicts_of(found), "differences": rows, "failed": outcome.failed}
-        print(json.dumps(without_nan(content), ensure_ascii=False))
+        print(json.dumps(without_nan(found.as_dict()), ensure_ascii=False))
     else:
-        print_outcome(outcome)
-        for block in found.blocks:
+        print_outcome(found.outcome)
+        for block in found.report.blocks:
             if block.verdicts:
                 print(f"\n{block.name}")
                 _print_verdicts(block.verdicts)
             elif block.sections:
                 print(block.sections[0].answer)
-        print(page)
-    if outcome.failed:
+        print(found.page)
+    if found.outcome.failed:
         raise typer.Exit(1)
 
 

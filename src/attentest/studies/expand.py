@@ -11,7 +11,7 @@ from attentest.corpora import load
 from attentest.corpora.corpus import Corpus
 from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
-from attentest.files import hash_of, name_of
+from attentest.files import hash_of
 from attentest.models import ModelSettings
 from attentest.models.build import check_pair, check_single, sites_of
 from attentest.models.settings import refuse_added_parts
@@ -46,6 +46,8 @@ class StudyPlan:
     fingerprints: dict[str, str] = field(default_factory=dict)  # of the corpora, by source
     first_models: dict[str, str] = field(default_factory=dict)  # by name of the corpus
     beside: Step | None = None  # what sets two models against each other
+    settings: Mapping[str, Any] = field(default_factory=dict)  # by which a folder knows its plan again
+    device: str = "auto"  # of trainings and trials
 
     def summarise(self, there: Callable[[str], bool] = lambda key: True) -> Step:
         """The step that gathers all results, or those whose key is there."""
@@ -108,7 +110,8 @@ def add_corpus(
     for model in models:
         for seed in study.seeds:
             base = None if taken is None else take(found.plan, taken)
-            _Block(study, found.plan, corpus, prepared, own, model, seed, base).add(found.results)
+            block = _Block(study, found.plan, corpus, prepared, own, model, seed, base, device=found.device)
+            block.add(found.results)
 
 
 def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus) -> tuple[Step, Corpus]:
@@ -140,9 +143,10 @@ def add_run(found: StudyPlan, taken: Run, name: str | None = None) -> Step:
     corpus = taken.test_data().corpus
     model, seed = unusual(taken.settings["model"]), taken.settings["training"]["seed"]
     found.first_models[corpus.name] = model_settings(model).name
-    found.fingerprints[str(taken.path.resolve())] = taken.settings["corpus"]["fingerprint"]
+    found.fingerprints[taken.source] = taken.settings["corpus"]["fingerprint"]
     base = take(found.plan, taken)
-    _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name).add(found.results)
+    block = _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name, found.device)
+    block.add(found.results)
     return base
 
 
@@ -150,7 +154,7 @@ def take(plan: Plan, run: Run) -> Step:
     """The step that brings a finished run into the store."""
     hashes = {name: hash_of(run.path / name) for name in FILES if (run.path / name).is_file()}
     return plan.add(
-        f"take {name_of(run.path)}", f"{STEPS}.taken:run", {"files": hashes}, places={"path": str(run.path.resolve())}
+        f"take {run.name}", f"{STEPS}.taken:run", {"files": hashes}, places={"path": str(run.path.resolve())}
     )
 
 
@@ -179,6 +183,7 @@ class _Block:
     seed: int
     taken: Step | None = None  # a finished run that is the base
     name: str | None = None  # what it is called instead of by its corpus and model
+    device: str = "auto"
 
     def add(self, results: dict[ResultRef, Step]) -> None:
         refuse_added_parts(model_settings(self.model))
@@ -233,7 +238,8 @@ class _Block:
         inputs = {"corpus": self.prepared, **others}
         vectors = Path(settings.get("vectors", "random"))
         settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if vectors.is_file() else {})
-        return self.plan.add(f"train {self._label(label)}", f"{STEPS}.training:run", settings, inputs, seconds=cost)
+        name, places = f"train {self._label(label)}", {"device": self.device}
+        return self.plan.add(name, f"{STEPS}.training:run", settings, inputs, places=places, seconds=cost)
 
     def _trial(self, label: str, name: str, settings: Mapping[str, Any]) -> Step:
         site, own = settings.get("site"), {key: value for key, value in settings.items() if key != "site"}
@@ -253,6 +259,7 @@ class _Block:
             },
             {"run": run},
             modules=(kind.__module__,),
+            places={"device": self.device},
             seconds=START + self.tokens[1] * TRIAL_COST * kind.cost,
             together=f"{run.key} {self.study.texts} {site}" if kind.cost <= CHEAP else "",
         )

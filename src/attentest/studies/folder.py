@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from attentest.engine.plan import Step
 from attentest.engine.scheduler import Watcher
@@ -40,6 +41,7 @@ class PlanRecord:
 
     study: str
     budget: str
+    settings: dict[str, Any]  # of an audit
     store: str
     corpora: dict[str, str]  # source -> fingerprint
     steps: list[PlannedStep]
@@ -63,27 +65,46 @@ class StatusRecord:
     pace: float = 1.0  # of the time steps took to what was estimated
 
 
-def write_plan(folder: Path, expanded: StudyPlan, store: Store) -> list[str]:
-    """Put the plan down; sentences about corpora that are not what they were when the study was last planned."""
+def write_plan(folder: Path, expanded: StudyPlan, store: Store, overwrite: bool = False) -> list[str]:
+    """Put the plan down; sentences about corpora that are not what they were when the study was last planned.
+
+    A folder that holds other work, or the same with other settings, is refused unless it may be overwritten.
+    """
     make_folder(folder)
     study, plan, fingerprints = expanded.study.name, expanded.plan, expanded.fingerprints
     notes = []
     if (folder / PLAN).exists():
         earlier = read_as(folder / PLAN, PlanRecord)
-        if earlier.study != study:
-            raise InputError(f"{folder} holds the study {earlier.study}; choose another folder with --out.")
-        if expanded.kind != "study" and earlier.corpora.keys() != fingerprints.keys():
-            sources = ", ".join(earlier.corpora)
-            raise InputError(f"{folder} holds the {study}, made of {sources}; choose another folder with --out.")
+        held = None if overwrite else _other_work(earlier, expanded)
+        if held is not None:
+            raise InputError(
+                f"{folder} holds {held}; choose another folder with `out`, or replace it with `overwrite=True`."
+            )
         for name, fingerprint in earlier.corpora.items():
             if fingerprints.get(name, fingerprint) != fingerprint:
                 notes.append(f"{name} has changed since the last run; what stands on it is done again.")
     elif any(entry.name != ".lock" for entry in folder.iterdir()):
-        raise InputError(f"{folder} holds files that are not a study; choose another folder with --out.")
+        raise InputError(f"{folder} holds files that are not a study; choose another folder with `out`.")
     steps = [PlannedStep(step.key, step.name, step.seconds) for step in plan]
-    write_json(folder / PLAN, asdict(PlanRecord(study, expanded.budget, store.place, fingerprints, steps)))
+    settings = dict(expanded.settings)
+    write_json(folder / PLAN, asdict(PlanRecord(study, expanded.budget, settings, store.place, fingerprints, steps)))
     store.register(folder, [step.key for step in plan])
     return notes
+
+
+def _other_work(earlier: PlanRecord, expanded: StudyPlan) -> str | None:
+    """What a folder holds, if it is not what is planned now."""
+    study = expanded.study.name
+    if earlier.study != study:
+        return f"the study {earlier.study}"
+    if expanded.kind != "study" and earlier.corpora.keys() != expanded.fingerprints.keys():
+        return f"the {study}, made of {', '.join(earlier.corpora)}"
+    before, now = earlier.settings, expanded.settings
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if names:
+        told = ", ".join(f"{name} {before.get(name)} instead of {now.get(name)}" for name in names)
+        return f"the {study} with other settings ({told})"
+    return None
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Any
 
 from attentest.engine.perform import Task
 from attentest.progress import Listener
-from attentest.training.run import Run
+from attentest.training.run import Run, choose_device
 from attentest.trials import make_trial
 from attentest.trials.hold import hold
 from attentest.trials.subject import subject_of
@@ -20,9 +20,10 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
 
 
 def run_together(tasks: Sequence[Task], listener: Listener) -> None:
-    """The same run, texts and site for all."""
-    shared = tasks[0]
-    subject = subject_of(Run(shared.inputs["run"]), texts=shared.settings["texts"], site=shared.settings.get("site"))
+    """The same run, texts, site and device for all."""
+    run, settings = Run(tasks[0].inputs["run"]), tasks[0].settings
+    device = str(choose_device(settings["device"]))
+    subject = subject_of(run, texts=settings["texts"], device=device, site=settings.get("site"))
     trials = [make_trial(task.settings["trial"], **task.settings["settings"]) for task in tasks]
     findings = hold(trials, replace(subject, folder=None), lambda done, total: listener.progress("read", done, total))
     for task, finding in zip(tasks, findings, strict=True):
