@@ -7,14 +7,15 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import attentest
 from attentest import cli
-from attentest.training.settings import GROUPS
+from attentest.cli.corpus_options import CorpusOptions
+from attentest.settings import settings_of
+from attentest.training.settings import known_settings
 
 TINY = ["--epochs", "1", "--dimension", "8", "--hidden", "4"]
 
@@ -136,11 +137,17 @@ def test_lists(command) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_trials_are_listed_and_held(command, run: attentest.Run) -> None:  # type: ignore[no-untyped-def]
+    from attentest.studies.experiments import EXPERIMENTS
     from attentest.trials import TRIALS
 
     listed = json.loads(command("trials", "--json").out)
-    assert set(listed) == set(TRIALS)
-    assert all(name in command("trials").out for name in TRIALS)
+    assert set(listed) == {"trials", "experiments"}
+    assert set(listed["trials"]) == set(TRIALS)
+    assert set(listed["experiments"]) == set(EXPERIMENTS)
+    assert listed["experiments"]["seeds"]["settings"] == {"seeds": 8}
+    said = command("trials").out
+    names = [*(f"\ntrial: {name}\n" for name in TRIALS), *(f"\nexperiment: {name}\n" for name in EXPERIMENTS)]
+    assert all(name in said for name in names)
     found = json.loads(command("trial", "permutation", run.path, "-o", "permutations=5", "--json").out)
     assert set(found) >= {"trial", "answer", "summary", "signature", "files"}
     assert found["signature"]["settings"]["permutations"] == 5
@@ -222,13 +229,26 @@ def test_unwritable_folder(command, tmp_path: Path) -> None:  # type: ignore[no-
     assert "cannot be written" in answer.err
 
 
-def test_defaults_of_the_command_line_are_those_of_the_library() -> None:
-    defaults = {name: p.default for name, p in inspect.signature(cli.train).parameters.items()}
-    for group, settings in GROUPS.items():
-        for field in fields(settings):
-            # a corpus's recipe comes between, and an option that may be repeated has no empty list
-            expected = None if group == "text" or field.default == () else field.default
-            assert defaults[field.name] == expected, field.name
+def test_the_command_line_gives_the_library_only_what_the_user_gave(  # type: ignore[no-untyped-def]
+    command, tmp_path: Path
+) -> None:
+    """So defaults are those of the library, and a corpus's recipe comes between."""
+    assert command("train", "planted", "--rows", "60", "--out", tmp_path / "r", *TINY).code == 0
+    corpus = attentest.load("planted", rows=60)
+    run = attentest.train(corpus, tmp_path / "twin", epochs=1, dimension=8, hidden=4)
+    groups = ("corpus", "text", "model", "training")
+    assert [attentest.open_run(tmp_path / "r").settings[name] for name in groups] == [
+        run.settings[name] for name in groups
+    ]
+
+
+def test_every_setting_and_every_parameter_of_load_is_an_option_of_train() -> None:
+    options = inspect.signature(cli.train).parameters
+    assert set(known_settings()) <= set(options)
+    parameters = [p for p in inspect.signature(attentest.load).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    defaults = {one.name: one.default for one in settings_of(CorpusOptions)}
+    assert {p.name: p.default for p in parameters}.items() <= defaults.items()
+    assert set(defaults) <= set(options)
 
 
 def test_a_training_that_stands_on_another(tmp_path: Path) -> None:
@@ -275,7 +295,7 @@ def test_ctrl_c_says_how_to_go_on(command, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("attentest.train", stopped, raising=False)
     answer = command("train", "planted", "--rows", "60", "--out", tmp_path / "r")
     assert answer.code == 130
-    assert "goes on from its last epoch" in answer.err
+    assert "attentest: Interrupted. Run the same command again to resume from the last epoch.\n" in answer.err
 
 
 def test_a_narrow_terminal_encoding_is_no_error() -> None:

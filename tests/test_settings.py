@@ -103,7 +103,7 @@ def test_every_setting_of_a_run_has_its_help_and_takes_its_default(name: str) ->
     group, one = known_settings()[name]
     assert one.help[:1].isupper(), f"{name} of {GROUPS[group].__name__} has no help"
     assert one.help.endswith(".")
-    assert one.without not in ("", "None"), f"{name}: say with `otherwise` what happens without it"
+    assert one.default not in (None, ()) or one.about.otherwise is not None, f"{name}: say what happens otherwise"
     assert check_setting(name, one.default) == (group, one.default)
     assert not one.choices or one.several or one.default in one.choices
 

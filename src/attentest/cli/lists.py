@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from attentest.cli.app import app
+from attentest.cli.app import command
 from attentest.cli.options import AsJson
 
 
-@app.command()
+@command()
 def corpora(as_json: AsJson = False) -> None:
-    """List the corpora that have a name, and the original layouts that --format reads."""
+    """List the named corpora, and the original layouts that --format reads."""
     from attentest.corpora import FORMATS, corpus_names
 
     _print_lists(
@@ -19,9 +19,9 @@ def corpora(as_json: AsJson = False) -> None:
     )
 
 
-@app.command()
+@command()
 def models(as_json: AsJson = False) -> None:
-    """List the parts a model can be made of."""
+    """List the parts of models: encoders, alignments, projections and others."""
     from attentest.models import ALIGNMENTS, DECODERS, ENCODERS, PAIRINGS, PROJECTIONS, STRUCTURES
 
     parts = {

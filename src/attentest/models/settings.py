@@ -46,19 +46,19 @@ def _parts(name: str) -> Callable[[], Mapping[str, Part]]:
 class ModelSettings:
     encoder: str = setting(
         "bilstm",
-        "Encoder, which turns word vectors into hidden states; 'attentest models' lists all.",
+        "Encoder: turns word vectors into hidden states (see 'attentest models').",
         choices=_parts("encoder"),
         metavar="NAME",
     )
     alignment: str = setting(
         "additive",
-        "Alignment, which scores the hidden states; 'attentest models' lists all.",
+        "Alignment: scores the hidden states (see 'attentest models').",
         choices=_parts("alignment"),
         metavar="NAME",
     )
     projection: str = setting(
         "softmax",
-        "Projection, which turns scores into weights; NAME:PARAMETER sets its parameter; 'attentest models' lists all.",
+        "Projection: turns scores into weights; NAME:PARAMETER sets its parameter (see 'attentest models').",
         choices=_parts("projection"),
         metavar="NAME",
     )

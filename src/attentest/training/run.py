@@ -24,7 +24,7 @@ from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpu
 from attentest.text.sentences import sentences_of, with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
-from attentest.text.vocabulary import SPECIAL, Vocabulary
+from attentest.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 from attentest.training.predict import predict_batches, shares
 from attentest.training.tensors import read_tensors
 
@@ -203,6 +203,7 @@ class Run:
                     found.probabilities[n].tolist(),
                     second=None if others is None else others[n],
                     shown=self._shown,
+                    unknown=(ids[n] == UNKNOWN).tolist(),
                 )
                 for n, text in enumerate(texts)
             ]
@@ -238,6 +239,7 @@ class Run:
                     rationale=weights.get("rationale"),
                     second=row.get("second"),
                     shown=self._shown,
+                    unknown=[token not in self.vocabulary for token in weights["token"]],
                 )
                 for row, weights in zip(predictions.take(chosen).to_pylist(), attention, strict=True)
             ]

@@ -39,15 +39,13 @@ class TrainingSettings:
         "auc", "Validation score that selects the epoch; loss is the training loss."
     )
     patience: int | None = setting(
-        None, "Epochs without improvement before training stops.", least=1, otherwise="never stops early"
+        None, "Epochs without improvement before training stops.", least=1, otherwise="no limit"
     )
     train_vectors: bool = setting(
         True, "Fine-tune the word vectors, or keep them fixed.", flags=("--train-vectors", "--freeze-vectors")
     )
-    freeze: tuple[ModelPart, ...] = setting((), "Part of the model that is not trained; repeatable.", otherwise="none")
-    take: tuple[ModelPart, ...] = setting(
-        (), "Part of the model to copy from --start; repeatable.", otherwise="all parts"
-    )
+    freeze: tuple[ModelPart, ...] = setting((), "Part of the model that is not trained.", otherwise="")
+    take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from --start.", otherwise="all")
     objective: Literal["labels", "adversary"] = setting(
         "labels", "Objective: fit the labels, or imitate the predictions of --base with other weights (adversary)."
     )
