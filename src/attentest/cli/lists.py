@@ -22,26 +22,22 @@ def corpora(as_json: AsJson = False) -> None:
 @command()
 def models(as_json: AsJson = False) -> None:
     """List the parts of models: encoders, alignments, projections and others."""
-    from attentest.models import ALIGNMENTS, DECODERS, ENCODERS, PAIRINGS, PROJECTIONS, STRUCTURES
+    _print_lists({f"{part}s": names for part, names in model_parts().items()}, as_json)
 
-    parts = {
-        "structures": STRUCTURES,
-        "encoders": ENCODERS,
-        "alignments": ALIGNMENTS,
-        "projections": PROJECTIONS,
-        "pairings": PAIRINGS,
-        "decoders": DECODERS,
+
+def model_parts() -> dict[str, dict[str, str]]:
+    """What each setting of a model that names a part can be; a parameter is shown with its default."""
+    from attentest.models.settings import registries
+
+    return {
+        part: {_with_parameter(name, one.parameter): one.summary for name, one in registry.items()}
+        for part, registry in registries().items()
+        if part != "self_projection"  # projections that need nothing from outside the model
     }
-    _print_lists(
-        {
-            title: {
-                name if part.parameter is None else f"{name}:{part.parameter:g}": part.summary
-                for name, part in registry.items()
-            }
-            for title, registry in parts.items()
-        },
-        as_json,
-    )
+
+
+def _with_parameter(name: str, parameter: float | None) -> str:
+    return name if parameter is None else f"{name}:{parameter:g}"
 
 
 def _print_lists(lists: dict[str, dict[str, str]], as_json: bool) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from attentest.engine.perform import perform
 from attentest.engine.scheduler import Outcome, Runner, Watcher, run_plan
 from attentest.engine.store import Store
-from attentest.studies.expand import StudyPlan, expand, with_budget
+from attentest.studies.expand import StudyPlan, budget_name, expand, with_budget
 from attentest.studies.folder import StatusFile, export, write_plan
 from attentest.studies.schema import Study
 
@@ -31,7 +31,7 @@ def plan_study(
         chosen = replace(chosen, corpora=tuple(own.get(name, name) for name in corpora))
     if rows is not None:
         chosen = replace(chosen, rows=rows)
-    return expand(chosen, budget, data_dir)
+    return expand(chosen, budget_name(study, budget), data_dir)
 
 
 def run_study(
