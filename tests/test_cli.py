@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 
 import attentest
 from attentest import cli
+from attentest.cli import options
+from attentest.cli.app import ORDER
 from attentest.cli.corpus_options import CorpusOptions
 from attentest.settings import settings_of
 from attentest.training.settings import known_settings
@@ -271,7 +274,7 @@ def test_help_names_every_command_without_importing_torch() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip().endswith("False")
-    assert all(name in out for name in ("train", "show", "corpora", "models"))
+    assert all(name in out for name in ORDER)
 
 
 def test_a_closed_pipe_is_no_error(run: attentest.Run) -> None:
@@ -282,6 +285,82 @@ def test_a_closed_pipe_is_no_error(run: attentest.Run) -> None:
         process.stdout.close()
         said = process.stderr.read()
     assert b"Traceback" not in said
+
+
+def test_show_two_models_on_one_sentence_and_on_test_texts(  # type: ignore[no-untyped-def]
+    command, reviews: Path, tmp_path: Path
+) -> None:
+    columns = ["--text", "body", "--label", "stars"]
+    for name in ("a", "b"):
+        assert command("train", reviews, *columns, "--out", tmp_path / name, *TINY, "--seed", len(name)).code == 0
+    both = (tmp_path / "a", tmp_path / "b")
+    found = json.loads(command("show", *both, "--text", "a good unheard one", "--json").out)
+    assert [(one["model"], one["text"]) for one in found] == [("a", "a good unheard one"), ("b", "a good unheard one")]
+    assert found[0]["unknown"] == [False, False, True, True]
+    assert "unknown: unheard, one" in command("show", tmp_path / "a", "--text", "a good unheard one").out
+    shown = json.loads(command("show", *both, "-n", 2, "--json").out)
+    assert [one["model"] for one in shown] == ["a", "b", "a", "b"]
+    assert shown[0]["text"] == shown[1]["text"] != shown[2]["text"]
+    assert command("train", "planted", "--rows", "60", "--out", tmp_path / "c", *TINY).code == 0
+    other = command("show", tmp_path / "a", tmp_path / "c")
+    assert other.code == 2
+    assert "No test text has the id" in other.err or "was tested on other texts" in other.err
+
+
+@pytest.mark.parametrize("module", ["attentest", "attentest.cli"])
+def test_the_program_is_a_module_too(module: str) -> None:
+    said = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout == f"attentest {attentest.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("attentest audit x --budget ", ["quick", "standard", "paper"]),
+        ("attentest study jain2019 --budget s", ["standard"]),
+        ("attentest study x --engine ", ["local", "ray"]),
+        ("attentest trial x y --device c", ["cpu", "cuda"]),
+        ("attentest train x --encoder cnn", ["cnn", "cnn-wide"]),
+        ("attentest train x --select-by ", ["auc", "f1", "accuracy", "loss"]),
+        ("attentest train x --freeze e", ["embedding", "encoder"]),
+        ("attentest train x --format acl", ["aclimdb"]),
+        ("attentest audit x -s batch", ["batch_size="]),
+        ("attentest audit x --fail-on not-f", ["not-faithful"]),
+        ("attentest trial perm", ["permutation"]),
+        ("attentest study wie", ["wiegreffe2019"]),
+        ("attentest sta", ["status"]),
+    ],
+)
+def test_completion_offers_values(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, offered: list[str]
+) -> None:
+    """As a shell asks for it, at the end of a line."""
+    monkeypatch.setenv("_ATTENTEST_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+    with pytest.raises(SystemExit):
+        cli.app(prog_name="attentest")
+    assert capsys.readouterr().out.split() == offered
+
+
+def test_flags_are_shown_as_flags_and_values_with_their_choices(command) -> None:  # type: ignore[no-untyped-def]
+    shown = command("audit", "--help").out
+    assert "<bool>" not in shown
+    assert re.search(r"--dry-run +Print the steps", shown)
+    assert re.search(r"--budget +quick\|standard\|paper +Budget", shown)
+    assert re.search(r"--engine +local\|ray +Engine: local processes, or a Ray cluster \[local\]\.", shown)
+
+
+def test_names_that_the_help_knows_without_importing_are_those_of_the_library() -> None:
+    from attentest.studies import schema
+
+    assert schema.BUDGETS == options.BUDGETS
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "0 steps"), (1, "1 step"), (2, "2 steps"), (1234, "1,234 steps")])
+def test_counts_are_in_the_right_number(number: int, said: str) -> None:
+    assert options.counted(number, "step") == said
+    assert options.counted(1, "entry", "entries") == "1 entry"
 
 
 def test_version(command) -> None:  # type: ignore[no-untyped-def]
