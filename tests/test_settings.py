@@ -21,7 +21,7 @@ class Example:
     way: Literal["up", "down"] = setting("up", "Way.")
     tool: str = setting("saw", "Tool.", choices={"saw": 1, "axe": 2})
     far: str = setting("moon", "Far.", choices=lambda: ["moon", "mars"])
-    wet: bool = setting(False, "Wet.", flags=("--wet", "--dry"))
+    wet: bool = setting(False, "Wet.", flags=("wet", "dry"))
     parts: tuple[str, ...] = setting(("a",), "Parts.")
 
     def __post_init__(self) -> None:
@@ -37,7 +37,7 @@ def test_a_field_says_what_its_setting_is() -> None:
     assert [name for name, one in EXAMPLE.items() if one.optional] == ["rate"]
     assert [name for name, one in EXAMPLE.items() if one.several] == ["parts"]
     assert {name: one.without for name, one in EXAMPLE.items()} == {
-        "size": "3", "rate": "same as size", "way": "up", "tool": "saw", "far": "moon", "wet": "--dry", "parts": "a",
+        "size": "3", "rate": "same as size", "way": "up", "tool": "saw", "far": "moon", "wet": "dry", "parts": "a",
     }  # fmt: skip
     assert {name: tuple(one.choices) for name, one in EXAMPLE.items() if one.choices} == {
         "way": ("up", "down"), "tool": ("saw", "axe"), "far": ("moon", "mars"),

@@ -3,6 +3,7 @@
 corpus = attentest.load("reviews.csv", text="body", label="stars")
 run = attentest.train(corpus, encoder="bilstm")
 run.show()
+run.audit().show()
 """
 
 from __future__ import annotations
@@ -12,7 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 from attentest.version import __version__ as __version__
 
-__all__ = ["Audit", "Corpus", "Finding", "InputError", "Run", "audit", "load", "open_run", "train", "trial"]
+__all__ = [
+    "AttentionClassifier",
+    "Audit",
+    "Comparison",
+    "Corpus",
+    "Finding",
+    "InputError",
+    "Run",
+    "StudyResult",
+    "Subject",
+    "audit",
+    "compare",
+    "load",
+    "open_run",
+    "report",
+    "study",
+    "train",
+    "trial",
+]
 
 # Threads that wait by spinning fight over shared cores and make small batches several times slower. OpenMP reads
 # these once, when torch is first imported; whoever sets them first keeps their choice.
@@ -21,22 +40,33 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 if TYPE_CHECKING:
     from attentest.audits import Audit, audit
+    from attentest.comparisons import Comparison, compare
     from attentest.corpora import Corpus, load
     from attentest.errors import InputError
-    from attentest.training import Run, open_run, train
-    from attentest.trials import Finding, trial
+    from attentest.estimator import AttentionClassifier
+    from attentest.reports.result import report
+    from attentest.runs import Run, open_run, train
+    from attentest.studies.run_study import StudyResult, study
+    from attentest.trials import Finding, Subject, trial
 
 _HOMES = {
     "load": "attentest.corpora:load",
     "Corpus": "attentest.corpora:Corpus",
     "InputError": "attentest.errors:InputError",
-    "train": "attentest.training:train",
-    "Run": "attentest.training:Run",
-    "open_run": "attentest.training:open_run",
+    "train": "attentest.runs:train",
+    "Run": "attentest.runs:Run",
+    "open_run": "attentest.runs:open_run",
     "trial": "attentest.trials:trial",
     "Finding": "attentest.trials:Finding",
+    "Subject": "attentest.trials:Subject",
     "Audit": "attentest.audits:Audit",
     "audit": "attentest.audits:audit",
+    "Comparison": "attentest.comparisons:Comparison",
+    "compare": "attentest.comparisons:compare",
+    "StudyResult": "attentest.studies.run_study:StudyResult",
+    "study": "attentest.studies.run_study:study",
+    "report": "attentest.reports.result:report",
+    "AttentionClassifier": "attentest.estimator:AttentionClassifier",
 }
 
 

@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
+import filecmp
+import os
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
-from attentest.display.tables import html_table
-from attentest.engine.local import LocalPool
-from attentest.engine.scheduler import Outcome, Runner, Watcher
+from attentest.corpora import load
+from attentest.corpora.corpus import Corpus
+from attentest.engine.choose import open_store, runner_for
+from attentest.engine.scheduler import Outcome, Watcher
 from attentest.engine.store import Store
 from attentest.errors import InputError, unknown_name
 from attentest.files import make_folder, read_json, write_json, write_table
-from attentest.reports.contents import Report
+from attentest.models.protocol import AttentionModel
+from attentest.reports.result import Page
 from attentest.reports.stored import read_summary
-from attentest.reports.write import verdicts_of, write_report
+from attentest.reports.write import write_report
 from attentest.studies.audit import BUDGETS, plan_audit
+from attentest.studies.expand import StudyPlan
 from attentest.studies.run_study import run_planned
-from attentest.studies.verdict import DEFINITIONS, Verdict, check_thresholds
+from attentest.studies.steps.corpus import keep
+from attentest.studies.verdict import DEFINITIONS, check_thresholds
 from attentest.studies.verdict.judge import UNTESTED
-from attentest.training.run import Run
+from attentest.training.folder import AUDITED, FILES
+from attentest.training.keywords import SettingsGiven, takes
+from attentest.training.run import Run, choose_device, run_folder
+from attentest.training.settings import plain
 from attentest.trials import TRIALS, hold, make_trial
 from attentest.trials.instances import HEAT_MAPS, instances
 from attentest.trials.scores import usable
-from attentest.trials.subject import Subject
+from attentest.trials.subject import SUBJECT, Subject
 
 
-@dataclass(frozen=True)
-class Audit:
-    """What an audit found, where its folder and page are, and what of it failed."""
+@dataclass(frozen=True, repr=False)
+class Audit(Page):
+    """The verdicts on a model, where its folder and page are, and which steps failed."""
 
-    folder: Path
-    page: Path
-    report: Report
-    failed: Mapping[str, str] = field(default_factory=dict)
+    outcome: Outcome = field(default_factory=Outcome)
 
     @property
-    def verdicts(self) -> Sequence[Verdict]:
-        return self.report.blocks[0].verdicts if self.report.blocks else []
+    def failed(self) -> Mapping[str, str]:
+        """Steps that failed, with their errors."""
+        return self.outcome.failed
 
     def answer(self, definition: str) -> str:
         """yes, no, unclear or not tested."""
@@ -49,60 +57,169 @@ class Audit:
         return answers.get(definition, UNTESTED)
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "folder": str(self.folder),
-            "page": str(self.page),
-            "says": self.report.lead,
-            "answers": {verdict.definition.name: verdict.answer for verdict in self.verdicts},
-            "verdicts": verdicts_of(self.report),
-            "failed": dict(self.failed),
-        }
-
-    def __repr__(self) -> str:
-        return f"Audit({str(self.page)!r}: {self.report.lead})"
-
-    def _repr_html_(self) -> str:
-        rows = [(v.definition.name, v.answer, v.confidence) for v in self.verdicts]
-        return html_table(["attention is …", "answer", "how sure"], rows, caption=self.report.lead)
+        answers = {verdict.definition.name: verdict.answer for verdict in self.verdicts}
+        return {"folder": str(self.folder), **super().as_dict(), "answers": answers, "failed": dict(self.failed)}
 
 
+class CorpusGiven(TypedDict, total=False):
+    """What `load` is told about a file or frame."""
+
+    text: str | None
+    second: str | None
+    label: str | None
+    split: str | None
+    id: str | None
+    rationale: str | None
+    positive: str | None
+    format: str | None
+    encoding: str | None
+    separator: str | None
+    data_dir: str | Path | None
+
+
+class AuditGiven(CorpusGiven, SettingsGiven, total=False):
+    """Everything that decides what an audit does; None is the same as not given."""
+
+    budget: str
+    model: Run | str | Path | None
+    rows: int | None
+    texts: int | None
+    device: str
+    options: Mapping[str, Any] | None
+
+
+USUAL = {"budget": "quick", "device": "auto"}  # the rest is None: as the budget, the corpus or `train` has it
+Source = Any  # a path, a corpus's name, a Corpus, whatever `load` takes, a Run or a Subject
+
+
+@takes(AuditGiven, USUAL)
 def audit(
-    source: str | Path | Run | Subject,
+    source: Source,
+    /,
     out: str | Path = "audit",
     *,
-    budget: str = "quick",
-    model: Run | str | Path | None = None,
-    columns: Mapping[str, Any] | None = None,
-    rows: int | None = None,
-    texts: int | None = None,
     thresholds: Mapping[str, float] | None = None,
+    overwrite: bool = False,
+    engine: str = "local",
     workers: int | None = None,
+    address: str | None = None,
     store: Store | str | Path | None = None,
     watchers: Sequence[Watcher] = (),
-    **training: Any,
+    **given: Unpack[AuditGiven],
 ) -> Audit:
     """Put a model's attention on all trials that the budget allows, and write a page about it.
 
-    `source` is a corpus (as for `load`, with `columns`), the folder of a finished run, or a `Subject` with a model of
-    one's own; `model` is a finished run of that corpus to take instead of training one; `training` are settings as for
-    `train`.
+    `source` is a corpus (loaded, or anything that `load` takes, with `text`, `label` … as for `load` and other
+    `options` of the corpus), a finished run or its folder, or a `Subject` with a model of your own. `model` is a
+    finished run on that corpus to audit instead of training one; `rows` and `texts` are at most so many instead of the
+    budget's. All other keywords are settings as for `train`.
     """
     check_thresholds(thresholds or {})
+    make_runner = runner_for(engine, workers, address)
     folder = Path(out)
     if isinstance(source, Subject):
-        if model is not None or columns or rows or texts or training:
-            raise InputError("A subject is audited as it is: choose its texts in it; there is nothing else to set.")
-        return audit_subject(source, folder, budget, thresholds)
-    given = source.path if isinstance(source, Run) else source
-    taken = Run(model) if isinstance(model, str | Path) else model
-    expanded = plan_audit(str(given), budget, columns=columns, model=taken, rows=rows, texts=texts, training=training)
-    kept = store if isinstance(store, Store) else Store(store)
-
-    def make_runner(place: Store) -> Runner:
-        return LocalPool(place, workers)
-
-    outcome = run_planned(expanded, folder, make_runner, kept, watchers)
+        others = [name for name, value in given.items() if name != "budget" and value is not None]
+        if others:
+            raise InputError(f"With a Subject, choose texts and device in it; `{others[0]}` cannot be set here.")
+        return audit_subject(source, folder, given.get("budget", "quick"), thresholds)
+    if engine == "local":
+        choose_device(given.get("device") or "auto")  # a message now rather than failed steps later
+    planned, corpus = _planned(source, given)
+    kept = open_store(store)
+    if corpus is not None:
+        keep(planned.plan, corpus, kept)
+    outcome = run_planned(planned, folder, make_runner, kept, watchers, overwrite)
+    _bring_model(planned, kept, folder)
     return conclude(folder, outcome, thresholds)
+
+
+@takes(AuditGiven, USUAL)
+def plan(source: Source, /, **given: Unpack[AuditGiven]) -> StudyPlan:
+    """The steps that `audit` would run, with an estimate of their time."""
+    return _planned(source, given)[0]
+
+
+def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | None]:
+    """The plan; and the corpus if workers could not load it themselves."""
+    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    for name in chosen:
+        if name not in AuditGiven.__annotations__:
+            raise unknown_name("option of an audit", name, AuditGiven.__annotations__)
+    columns = {name: chosen[name] for name in CorpusGiven.__annotations__ if name in chosen}
+    if "data_dir" in columns:
+        columns["data_dir"] = str(columns["data_dir"])
+    for name, value in chosen.get("options", {}).items():
+        if name in CorpusGiven.__annotations__:
+            raise InputError(f"'{name}' has a parameter of its own: `{name}={value!r}`.")
+        columns[name] = value
+    settings = {name: chosen[name] for name in SettingsGiven.__annotations__ if name in chosen}
+    model = chosen.get("model")
+    if isinstance(model, str | Path):
+        model = Run(model)
+    source, corpus, columns = _source(source, columns)
+    budget = chosen.get("budget", "quick")
+    planned = plan_audit(
+        source,
+        budget,
+        columns=columns,
+        model=model,
+        rows=chosen.get("rows"),
+        texts=chosen.get("texts"),
+        training=settings,
+        device=chosen.get("device", "auto"),
+    )
+    planned.settings = plain(
+        {"budget": budget, "model": None if model is None else model.source}
+        | {name: chosen.get(name) for name in ("rows", "texts")}
+        | {name: value for name, value in columns.items() if name != "data_dir"}
+        | settings
+    )
+    return planned, corpus
+
+
+def _source(source: Source, columns: dict[str, Any]) -> tuple[str | Run | Corpus, Corpus | None, dict[str, Any]]:
+    """What is audited, the corpus if it is in memory alone, and what is still to be told to `load`."""
+    if isinstance(source, AttentionModel) or hasattr(source, "state_dict"):
+        raise InputError(f"audit() got a model, {type(source).__name__}, without texts. {SUBJECT}")
+    if isinstance(source, str | Path):
+        folder = run_folder(Path(source))
+        return (str(source) if folder is None else Run(folder)), None, columns
+    if isinstance(source, Run):
+        return source, None, columns
+    if isinstance(source, Corpus):
+        if columns:
+            raise InputError(f"This corpus is loaded already; `{next(iter(columns))}` is for files and frames.")
+        return source, source, {}
+    corpus = load(source, **columns)
+    return corpus, corpus, {}
+
+
+def _bring_model(planned: StudyPlan, store: Store, folder: Path) -> None:
+    """Put the audited model's run beside its findings: `open_run` takes an audit's folder, wherever that is moved."""
+    target = folder / AUDITED
+    key = next(planned.results[place["role"]].key for place in planned.about if place["kind"] == "run")
+    if not store.has(key):  # its training failed
+        shutil.rmtree(target, ignore_errors=True)
+        return
+    source = store.fetch(key)
+    files = [name for name in FILES if (source / name).is_file()]
+    if all((target / name).is_file() and filecmp.cmp(source / name, target / name) for name in files):
+        return
+    draft = folder / f".{AUDITED}.{os.getpid()}"
+    shutil.rmtree(draft, ignore_errors=True)
+    make_folder(draft)
+    for name in files:
+        _link_or_copy(source / name, draft / name)
+    shutil.rmtree(target, ignore_errors=True)
+    draft.replace(target)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    """A run's files are never written in place, so that the store and the audit can share them."""
+    try:
+        target.hardlink_to(source)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
 
 
 def conclude(folder: Path, outcome: Outcome, thresholds: Mapping[str, float] | None = None) -> Audit:
@@ -111,54 +228,47 @@ def conclude(folder: Path, outcome: Outcome, thresholds: Mapping[str, float] | N
         reasons = dict.fromkeys(error.splitlines()[-1] for error in outcome.failed.values())
         raise InputError(f"There is no model to put on trial: {' '.join(reasons)}")
     report, page = write_report(folder, thresholds=thresholds or {})
-    return Audit(folder, page, report, outcome.failed)
+    return Audit(folder, page, report, outcome)
 
 
 def audit_subject(
     subject: Subject, folder: Path, budget: str = "quick", thresholds: Mapping[str, float] | None = None
 ) -> Audit:
-    """A model of one's own: the trials that fit it; nothing is trained beside it."""
+    """A model of your own: the trials that fit it; nothing is trained beside it."""
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
     trials = [make_trial(name, **_fitted(BUDGETS[budget].trials.get(name, {}), subject)) for name in TRIALS]
     fitting = [trial for trial in trials if trial.fits(subject)]
-    name = subject.data.corpus.name
-    study = f"audit of a model on {name}"
+    study = f"audit of a model on {subject.data.corpus.name}"
     _check_free(folder, study)
     findings = hold(fitting, replace(subject, folder=folder / "findings"))
     table = folder / HEAT_MAPS / "instances.parquet"
-    table.parent.mkdir(exist_ok=True)
+    make_folder(table.parent)
     write_table(table, instances(subject))
-    labels = subject.labels(subject.rows).tolist()
     accuracy = next(f.summary["accuracy"].value for f in findings if f.trial == "uniform")
-    about = {"corpus": name, "classes": list(subject.classes), "texts": len(subject.rows), "notes": []}
-    about |= {"metrics": {"accuracy": accuracy}, "test_rows": dict(Counter(labels))}
-    rows = [
-        {
-            "corpus": name,
-            "block": name,
-            "kind": "finding",
-            "name": f.trial,
-            "folder": f"findings/{subject.place_of(f.trial)}",
-        }
-        for f in findings
-    ]
-    write_json(
-        folder / "summary.json",
-        {
-            "study": study,
-            "title": study[0].upper() + study[1:],
-            "kind": "audit",
-            "budget": budget,
-            "rows": None,
-            "missing": [],
-            "notes": ["A model alone was given, so nothing was trained beside it."],
-            "directions": [],
-            "findings": rows,
-            "blocks": {name: about | {"instances": f"{HEAT_MAPS}/instances.parquet"}},
-        },
-    )
+    write_json(folder / "summary.json", _summary(study, budget, subject, [f.trial for f in findings], accuracy))
     return conclude(folder, Outcome(), thresholds)
+
+
+def _summary(study: str, budget: str, subject: Subject, held: Sequence[str], accuracy: float) -> dict[str, Any]:
+    """As the step `summarise` leaves it for a model that was trained here."""
+    name = subject.data.corpus.name
+    about = {"corpus": name, "classes": list(subject.classes), "texts": len(subject.rows), "notes": []}
+    about |= {"metrics": {"accuracy": accuracy}, "instances": f"{HEAT_MAPS}/instances.parquet"}
+    about |= {"test_rows": dict(Counter(subject.labels(subject.rows).tolist()))}
+    place = {"corpus": name, "block": name, "kind": "finding"}
+    return {
+        "study": study,
+        "title": study[0].upper() + study[1:],
+        "kind": "audit",
+        "budget": budget,
+        "rows": None,
+        "missing": [],
+        "notes": ["A model alone was given, so nothing was trained beside it."],
+        "directions": [],
+        "findings": [place | {"name": trial, "folder": f"findings/{subject.place_of(trial)}"} for trial in held],
+        "blocks": {name: about},
+    }
 
 
 def _check_free(folder: Path, study: str) -> None:
@@ -167,9 +277,9 @@ def _check_free(folder: Path, study: str) -> None:
     if (folder / "summary.json").is_file():
         held = read_summary(folder)["study"]
         if held != study:
-            raise InputError(f"{folder} holds the {held}; choose another folder with out.")
+            raise InputError(f"{folder} holds the {held}; choose another folder with `out`.")
     elif any(folder.iterdir()):
-        raise InputError(f"{folder} holds files that are not an audit; choose another folder with out.")
+        raise InputError(f"{folder} holds files that are not an audit; choose another folder with `out`.")
 
 
 def _fitted(settings: Mapping[str, Any], subject: Subject) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import os
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,17 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+
+
+def copy_folder(source: Path, target: Path) -> Path:
+    """Copy finished work, without drafts and locks, into a new folder."""
+    if is_folder(target) and any(target.iterdir()):
+        raise InputError(f"{target} holds files; save into a new folder.")
+    try:
+        shutil.copytree(source, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".*"))
+    except OSError as error:
+        raise InputError(f"{source} cannot be copied to {target}: {error}.") from error
+    return target
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:

@@ -35,8 +35,9 @@ def setting(
     """A field of a dataclass of settings; its type hint says what values it takes.
 
     `choices` are the names it takes where the hint is no Literal; a function, where finding them is slow, offers names
-    and checks none. `least` is the smallest number, `flags` are those of the command line where its name is not one,
-    `otherwise` says what happens without it where the default does not, `metavar` what a value looks like.
+    and checks none. `least` is the smallest number. `flags` are what the command line has for it where its own name
+    will not do: for a bool one to switch it on and one to switch it off. `otherwise` says what happens without it where
+    the default does not, `metavar` what a value looks like.
     """
     return field(default=default, metadata={ABOUT: _About(help, choices, least, flags, otherwise, metavar)})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from attentest.cli.app import app
+from attentest.cli.flags import command_of, with_flags
 from attentest.cli.lists import corpora, models
 from attentest.cli.reports import audit, compare, report
 from attentest.cli.studies import collect, status, study
@@ -38,7 +39,10 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        print(f"attentest: {error}", file=sys.stderr)
+        from typer.main import get_command
+
+        said = with_flags(str(error), command_of(get_command(app), sys.argv[1:]))
+        print(f"attentest: {said}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()

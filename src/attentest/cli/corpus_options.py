@@ -75,12 +75,11 @@ def corpus_options(*names: str) -> list[inspect.Parameter]:
     return [option_of(one, PANEL) for one in settings_of(CorpusOptions) if one.name in names]
 
 
-def corpus_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+def corpus_arguments(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What `load` is called with: the options that were given, and those within -o."""
     named = [name for name in given if name in NAMES and name != REST]
     others = named_values(given.get(REST) or ())
     for name, value in others.items():
         if name in named:
             raise InputError(f"'{name}' has an option of its own: {flag_of(name)} {value}.")
-    found = {name: str(value) if isinstance(value, Path) else value for name, value in chosen(given, named).items()}
-    return found | others
+    return chosen(given, named), others

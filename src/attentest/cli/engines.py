@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
 from attentest.cli.options import BUDGETS, ENGINES, RUNNING, counted, offering
-from attentest.errors import InputError
 
 if TYPE_CHECKING:
-    from attentest.engine.scheduler import Outcome, Runner
+    from attentest.engine.scheduler import Outcome, Watcher
     from attentest.engine.store import Store
     from attentest.studies.expand import StudyPlan
 
@@ -24,6 +23,9 @@ def budget_option(help: str) -> Any:
     return Option(help=help, metavar="|".join(BUDGETS), autocompletion=offering(BUDGETS))
 
 
+Overwrite = Annotated[
+    bool, Option("--overwrite", help="Replace the contents of that folder, if it was made with other settings.")
+]
 DryRun = Annotated[
     bool, Option("--dry-run", help="Print the steps and an estimate of their time; run none.", rich_help_panel=RUNNING)
 ]
@@ -52,24 +54,14 @@ StorePlace = Annotated[
 ]
 
 
-def runner_for(engine: str, workers: int | None, address: str | None) -> Callable[[Store], Runner]:
-    from attentest.engine.local import LocalPool
-    from attentest.engine.on_ray import RayPool
-
-    if engine not in ENGINES:
-        raise InputError(f"The engine '{engine}' is not known; choose {' or '.join(ENGINES)}.")
-    return lambda store: LocalPool(store, workers) if engine == "local" else RayPool(store, address)
-
-
-def run_watched(
-    expanded: StudyPlan, folder: Path, make_runner: Callable[[Store], Runner], store: Store, quiet: bool
-) -> Outcome:
+@contextmanager
+def watched(quiet: bool) -> Iterator[Watcher]:
+    """A progress bar for the steps of a study, an audit or a comparison; after Ctrl-C, a message about resuming."""
     from attentest.cli.terminal import TerminalWatcher
-    from attentest.studies.run_study import run_planned
 
     with TerminalWatcher(quiet=quiet) as watcher:
         try:
-            return run_planned(expanded, folder, make_runner, store, [watcher])
+            yield watcher
         except KeyboardInterrupt:
             print(
                 "attentest: Interrupted. Run the same command again to resume; finished steps are kept.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -49,17 +50,18 @@ Device = Annotated[
 
 def option_of(setting: Setting, panel: str, without: str | None = None) -> inspect.Parameter:
     """The option of a setting; one that is not given is None, so that defaults stand in one place alone."""
-    flags = ["/".join(setting.about.flags)] if setting.kind is bool else setting.about.flags
+    flags, default = list(setting.about.flags), without or setting.without
+    if setting.kind is bool:
+        flags, default = ["/".join(map(flag_of, flags))], flag_of(default)
     few = setting.few_choices
     help, metavar = setting.help.removesuffix("."), setting.about.metavar or "|".join(few) or None
     if few and len("|".join(few)) > WIDEST:
         help, metavar = f"{help} ({', '.join(few[:-1])} or {few[-1]})", "NAME"
     if setting.several:
         help += "; repeatable"
-    default = without or setting.without
     option = Option(
         *flags,
-        help=with_default(help, default) if default else f"{help}.",
+        help=_with_flags(with_default(help, default) if default else f"{help}."),
         metavar=metavar,
         autocompletion=offering(lambda: setting.choices) if few or callable(setting.about.choices) else None,
         rich_help_panel=panel,
@@ -101,6 +103,11 @@ def named_values(pairs: Iterable[str]) -> dict[str, Any]:
         except ValueError:
             options[name] = value
     return options
+
+
+def _with_flags(help: str) -> str:
+    """The library names settings (`max_tokens`); the command line has flags for them."""
+    return re.sub(r"`([a-z_]+)`", lambda found: flag_of(found[1]), help)
 
 
 def flag_of(name: str) -> str:

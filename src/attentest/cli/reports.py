@@ -15,13 +15,13 @@ from attentest.cli.engines import (
     Address,
     DryRun,
     Engine,
+    Overwrite,
     StorePlace,
     Workers,
     budget_option,
     print_outcome,
     print_plan,
-    run_watched,
-    runner_for,
+    watched,
 )
 from attentest.cli.options import (
     PAIR,
@@ -102,6 +102,7 @@ def audit(
         Argument(help="Name of a corpus, a file or folder of texts, hf:NAME, or the folder of a finished run."),
     ],
     out: Annotated[Path, Option(help="Folder of the audit.")] = Path("audit"),
+    overwrite: Overwrite = False,
     budget: Annotated[
         str,
         budget_option("Budget: quick takes minutes, standard tens of minutes, paper hours."),
@@ -137,33 +138,42 @@ def audit(
     **given: Any,
 ) -> None:
     """Audit a model's attention: train a model (or use yours) and comparison models, run the trials, write a page."""
-    from attentest.audits import conclude
+    from attentest import audits
     from attentest.engine.store import Store
     from attentest.files import without_nan
-    from attentest.studies.audit import plan_audit
     from attentest.studies.verdict import check_failures, check_thresholds, failed
-    from attentest.training.run import Run
 
     thresholds = named_values(threshold or [])
     check_thresholds(thresholds)
     on = check_failures(fail_on or [])
-    make_runner = runner_for(engine, workers, address)
-    expanded = plan_audit(
-        source,
-        budget,
-        columns=corpus_arguments(given),
-        model=None if model is None else Run(model),
-        rows=rows,
-        texts=texts,
-        training=_given_settings(given, setting or []),
-    )
-    expanded.plan.place(device=device)
-    kept = Store(store)
+    columns, options = corpus_arguments(given)
+    asked: dict[str, Any] = {
+        "budget": budget,
+        "model": model,
+        "rows": rows,
+        "texts": texts,
+        "device": device,
+        **columns,
+        "options": options,
+        **_given_settings(given, setting or []),
+    }
     if dry_run:
-        print_plan(expanded, kept, as_json)
+        print_plan(audits.plan(source, **asked), Store(store), as_json)
         return
-    outcome = run_watched(expanded, out, make_runner, kept, as_json)
-    found = conclude(out, outcome, thresholds)
+    with watched(as_json) as watcher:
+        found = audits.audit(
+            source,
+            out,
+            thresholds=thresholds,
+            overwrite=overwrite,
+            engine=engine,
+            workers=workers,
+            address=address,
+            store=store,
+            watchers=[watcher],
+            **asked,
+        )
+    outcome = found.outcome
     if as_json:
         print(json.dumps(without_nan(found.as_dict()), ensure_ascii=False))
     else:
@@ -196,22 +206,20 @@ def report(
 ) -> None:
     """Write the page of finished work again: verdicts, figures, tables and heat maps; nothing is run."""
     from attentest.files import without_nan
-    from attentest.reports.write import verdicts_of, write_report
-    from attentest.studies.verdict import check_failures, check_thresholds, failed, judge
+    from attentest.reports.result import report as write
+    from attentest.studies.verdict import check_failures, failed, judge
 
-    thresholds = named_values(threshold) if threshold else None
-    check_thresholds(thresholds or {})
     on = check_failures(fail_on or [])
-    found, page = write_report(folder, out, thresholds)
+    page = write(folder, out, thresholds=named_values(threshold) if threshold else None)
+    found = page.report
     if as_json:
-        content = {"page": str(page), "says": found.lead, "verdicts": verdicts_of(found)}
-        print(json.dumps(without_nan(content), ensure_ascii=False))
+        print(json.dumps(without_nan(page.as_dict()), ensure_ascii=False))
     else:
         for block in found.blocks:
             if block.verdicts:
                 print(block.name)
                 _print_verdicts(block.verdicts)
-        print(page)
+        print(page.page)
     judged = [block.verdicts for block in found.blocks if block.verdicts] or [judge({})]
     true = dict.fromkeys(name for verdicts in judged for name in failed(verdicts, on))
     if true and not as_json:
@@ -225,6 +233,7 @@ def compare(
     a: Annotated[Path, Argument(help="Folder of a finished run.")],
     b: Annotated[Path, Argument(help="Folder of another finished run.")],
     out: Annotated[Path, Option(help="Folder of the comparison.")] = Path("compare"),
+    overwrite: Overwrite = False,
     budget: Annotated[str, budget_option("Budget: how many texts are examined, and how closely.")] = "quick",
     texts: Texts = None,
     threshold: Thresholds = None,
@@ -235,37 +244,35 @@ def compare(
     store: StorePlace = None,
 ) -> None:
     """Compare two models: the same trials on each, their differences, and heat maps of both on one page."""
-    from attentest.engine.store import Store
+    from attentest import comparisons
     from attentest.files import without_nan
-    from attentest.reports.write import verdicts_of, write_report
-    from attentest.studies.comparison import plan_comparison
-    from attentest.studies.verdict import check_thresholds
-    from attentest.training.run import Run
 
-    thresholds = named_values(threshold or [])
-    check_thresholds(thresholds)
-    expanded = plan_comparison(Run(a), Run(b), budget, texts)
-    expanded.plan.place(device=device)
-    outcome = run_watched(expanded, out, runner_for("local", workers, None), Store(store), as_json)
-    found, page = write_report(out, thresholds=thresholds)
+    with watched(as_json) as watcher:
+        found = comparisons.compare(
+            a,
+            b,
+            out,
+            budget=budget,
+            texts=texts,
+            thresholds=named_values(threshold or []),
+            device=device,
+            overwrite=overwrite,
+            workers=workers,
+            store=store,
+            watchers=[watcher],
+        )
     if as_json:
-        rows = [
-            {"trial": row.trial, "figure": row.figure, "first": row.first.as_dict(), "second": row.second.as_dict(),
-             "difference": row.more.as_dict()}
-            for row in found.differences
-        ]  # fmt: skip
-        content = {"page": str(page), "verdicts": verdicts_of(found), "differences": rows, "failed": outcome.failed}
-        print(json.dumps(without_nan(content), ensure_ascii=False))
+        print(json.dumps(without_nan(found.as_dict()), ensure_ascii=False))
     else:
-        print_outcome(outcome)
-        for block in found.blocks:
+        print_outcome(found.outcome)
+        for block in found.report.blocks:
             if block.verdicts:
                 print(f"\n{block.name}")
                 _print_verdicts(block.verdicts)
             elif block.sections:
                 print(block.sections[0].answer)
-        print(page)
-    if outcome.failed:
+        print(found.page)
+    if found.outcome.failed:
         raise typer.Exit(1)
 
 

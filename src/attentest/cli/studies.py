@@ -17,13 +17,13 @@ from attentest.cli.engines import (
     Address,
     DryRun,
     Engine,
+    Overwrite,
     StorePlace,
     Workers,
     budget_option,
     print_outcome,
     print_plan,
-    run_watched,
-    runner_for,
+    watched,
 )
 from attentest.cli.options import AsJson, Device, counted, offering, with_options
 from attentest.errors import InputError
@@ -55,6 +55,7 @@ def study(
     ],
     more: Annotated[list[str] | None, Argument(hidden=True)] = None,
     out: Annotated[Path | None, Option(help="Folder of the study [studies/NAME].")] = None,
+    overwrite: Overwrite = False,
     corpus: Annotated[
         list[str] | None,
         Option(
@@ -83,30 +84,39 @@ def study(
 ) -> None:
     """Run the study of a paper, or your own: train the models, run the trials, compare with the published figures."""
     from attentest.engine.store import Store
-    from attentest.studies import find_study
-    from attentest.studies.run_study import plan_study
+    from attentest.studies import find_study, run_study
 
     chosen = find_study(name)
     if more and not corpus:
         raise InputError(f"'{more[0]}' was not expected; name corpora after --corpus.")
     corpora = [*(corpus or []), *(more or [])]
-    make_runner = runner_for(engine, workers, address)
-    expanded = plan_study(chosen, budget, corpora, given["data_dir"], rows)
-    expanded.plan.place(device=device)
-    kept = Store(store)
+    data_dir = given["data_dir"]
     if dry_run:
-        print_plan(expanded, kept, as_json)
+        print_plan(run_study.plan_study(chosen, budget, corpora, data_dir, rows), Store(store), as_json)
         return
-    folder = out or Path("studies") / chosen.name
-    outcome = run_watched(expanded, folder, make_runner, kept, as_json)
+    with watched(as_json) as watcher:
+        found = run_study.study(
+            chosen,
+            out,
+            corpus=corpora,
+            budget=budget,
+            rows=rows,
+            data_dir=data_dir,
+            device=device,
+            overwrite=overwrite,
+            engine=engine,
+            workers=workers,
+            address=address,
+            store=store,
+            watchers=[watcher],
+        )
     if as_json:
-        print(json.dumps({"folder": str(folder), **vars(outcome)}, ensure_ascii=False))
+        print(json.dumps(found.as_dict(), ensure_ascii=False))
     else:
-        print_outcome(outcome)
-        if (folder / "summary.md").exists():
-            print((folder / "summary.md").read_text(encoding="utf-8"))
-        print(f"{folder}  (its page: attentest report {shlex.quote(str(folder))})")
-    if outcome.failed:
+        print_outcome(found.outcome)
+        print(found.summary)
+        print(f"{found.folder}  (its page: attentest report {shlex.quote(str(found.folder))})")
+    if found.outcome.failed:
         raise typer.Exit(1)
 
 

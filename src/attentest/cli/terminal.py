@@ -59,17 +59,18 @@ class TerminalWatcher(Watcher):
         self._rows: dict[str, TaskID] = {}
 
     def __enter__(self) -> TerminalWatcher:
-        self._bars.start()
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._bars.stop()
+        if self._bars.live.is_started:
+            self._bars.stop()
 
     def begins(self, steps: Sequence[Step], reused: int) -> None:
         self.note(f"{counted(len(steps), 'step')} to do, {reused} in the store already.")
         # by estimated seconds: steps are of very different size
         total = sum(max(step.seconds, 1.0) for step in steps)
         self._all = self._bars.add_task("all steps", total=total)
+        self._bars.start()
 
     def note(self, sentence: str) -> None:
         self._bars.console.print(sentence, style="dim", markup=False, highlight=False)

@@ -69,7 +69,8 @@ def train(
     if threads is not None:
         set_threads(threads)
     with TerminalListener(quiet=as_json) as listener:
-        corpus = attentest.load(source, **corpus_arguments(given))
+        columns, options = corpus_arguments(given)
+        corpus = attentest.load(source, **columns, **options)
         run = stoppable(
             attentest.train,
             corpus,

@@ -1,10 +1,13 @@
-"""Small HTML tables for notebooks; every cell is escaped."""
+"""Small tables for notebooks and terminals; what stands in a cell is shown as it is, never taken for markup."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 def html_table(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> str:
@@ -13,7 +16,23 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: st
     return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def text_table(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: str = "") -> RenderableType:
+    """The same for a terminal, the caption below it."""
+    from rich.console import Group
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    table = Table(*(Column(Text(name)) for name in header), box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(_written(value)) for value in row))
+    return Group(table, Text(caption)) if caption else table
+
+
 def _cell(value: Any) -> str:
+    return escape(_written(value))
+
+
+def _written(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
-    return f"{value:,}" if isinstance(value, int) else escape(str(value))
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from attentest.engine.code_version import code_version
@@ -50,11 +50,6 @@ class Plan:
         content = {"work": work, "settings": settings, "inputs": keys, "code": code}
         key = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
         return self.steps.setdefault(key, Step(name, work, {**settings, **(places or {})}, keys, key, seconds))
-
-    def place(self, **places: Any) -> None:
-        """Give all steps planned so far a setting that says where they run; their keys stay."""
-        for key, step in self.steps.items():
-            self.steps[key] = replace(step, settings={**step.settings, **places})
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps.values())

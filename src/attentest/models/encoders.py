@@ -132,7 +132,7 @@ ENCODERS = {
     "average": Part("affine and tanh on each token, no context (JW, WP)", lambda d, h, _: Average(d, h)),
     "none": Part("the embeddings themselves, no context (SS)", lambda d, h, _: NoEncoder(d)),
     "transformer": Part(
-        "2 self-attention layers, 1 head; --self-projection for sparse ones (ME)",
+        "2 self-attention layers, 1 head; self_projection for sparse ones (ME)",
         lambda d, h, projection: TransformerEncoder(d, h, projection),
     ),
 }

@@ -94,7 +94,7 @@ BUDGETS = {
 
 
 def plan_audit(
-    source: str,
+    source: str | Run | Corpus,
     budget: str = "quick",
     *,
     columns: Mapping[str, Any] | None = None,
@@ -102,11 +102,12 @@ def plan_audit(
     rows: int | None = None,
     texts: int | None = None,
     training: Mapping[str, Any] | None = None,
+    device: str = "auto",
 ) -> StudyPlan:
     """The plan, with sentences about what is left out of it.
 
-    `source` is anything `attentest.load` takes, or the folder of a finished run. A run alone can stand the trials that
-    need no training; a corpus with the run that was trained on it (`model`) can stand all.
+    `source` is a corpus or what `attentest.load` takes, a finished run or the folder of one. A run alone can stand the
+    trials that need no training; a corpus with the run that was trained on it (`model`) can stand all.
     """
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
@@ -116,18 +117,23 @@ def plan_audit(
     given = dict(training or {})
     for name, value in given.items():
         check_setting(name, value)
-    if is_folder(Path(source)) and (Path(source) / "run.json").is_file():
+    if isinstance(source, str) and is_folder(Path(source)) and (Path(source) / "run.json").is_file():
+        source = Run(source)
+    if isinstance(source, Run):
         if model is not None or given or columns or rows:
-            raise InputError(f"{source} is a run: it is audited as it is, with no other model, columns or settings.")
-        return _of_run(Run(source), budget, texts or chosen.texts)
+            raise InputError(
+                f"{source.path} is a run: it is audited as it is, with no other model, columns or settings."
+            )
+        return _of_run(source, budget, texts or chosen.texts, device)
     if rows is not None and rows < FEWEST_ROWS:
         raise InputError(f"rows is {rows}; at least {FEWEST_ROWS} are needed.")
-    corpus = load(source, **(columns or {}))
+    corpus = source if isinstance(source, Corpus) else load(source, **(columns or {}))
+    name = f"{corpus.name}@{corpus.fingerprint()}" if isinstance(source, Corpus) else source
     chosen = replace(chosen, rows=rows or _rows_for(corpus, chosen), texts=texts or chosen.texts)
     if model is not None:  # all others are trained and tested on its texts, however many these are
-        given = _settings_of(model, corpus if rows is None else corpus.sample(rows), source, given)
+        given = _settings_of(model, corpus if rows is None else corpus.sample(rows), name, given)
         chosen = replace(chosen, rows=rows)
-    return _of_corpus(corpus, source, dict(columns or {}), budget, chosen, given, model)
+    return _of_corpus(corpus, name, dict(columns or {}), budget, chosen, given, model, device)
 
 
 def _rows_for(corpus: Corpus, budget: Budget) -> int | None:
@@ -146,6 +152,7 @@ def _of_corpus(
     budget: Budget,
     given: dict[str, Any],
     model: Run | None,
+    device: str,
 ) -> StudyPlan:
     settings = {"epochs": budget.epochs, **given}
     if settings.get("objective", "labels") != "labels":
@@ -168,27 +175,27 @@ def _of_corpus(
         experiments={key: dict(value) for key, value in budget.experiments.items() if key not in left_out},
     )
     notes = [f"The experiment {key} is left out: {why}" for key, why in left_out.items()]
-    expanded = StudyPlan(study, name, "audit", notes)
+    expanded = StudyPlan(study, name, "audit", notes, device=device)
     add_corpus(expanded, source, columns, corpus, model)
     return expanded
 
 
-def _of_run(run: Run, name: str, texts: int | None) -> StudyPlan:
+def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
     if not run.finished:
         raise InputError(f"{run.path} is not finished; train it to its end first.")
     corpus = run.settings["corpus"]["name"]
     study = Study(
-        name=f"audit of {run.path.resolve().name}",
-        title=f"Audit of {run.path.name}, trained on {corpus}",
+        name=f"audit of {run.name}",
+        title=f"Audit of {run.name}, trained on {corpus}",
         corpora=(corpus,),
         texts=texts,
         trials=trials_of(BUDGETS[name], "rationale" in run.attention.column_names),
     )
     alone = (
         "A run alone was given, so nothing was trained beside it; with its corpus "
-        "(attentest audit CORPUS --model RUN) other seeds, adversaries and guides are, too."
+        "(the corpus as source, the run as `model`) other seeds, adversaries and guides are, too."
     )
-    expanded = StudyPlan(study, name, "audit", [alone])
+    expanded = StudyPlan(study, name, "audit", [alone], device=device)
     add_run(expanded, run)
     return expanded
 
@@ -201,20 +208,20 @@ def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
 def _settings_of(model: Run, corpus: Corpus, source: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a run that is taken as the base; others are trained with the same."""
     if given:
-        raise InputError(f"{model.path} has its settings already; {', '.join(given)} cannot be set beside --model.")
+        raise InputError(f"{model.path} has its settings already; {', '.join(given)} cannot be set with `model`.")
     if not model.finished:
         raise InputError(f"{model.path} is not finished; train it to its end first.")
     if model.settings["corpus"]["fingerprint"] != corpus.fingerprint():
         raise InputError(
             f"{model.path} was not trained on {source} as it is read here (their hashes differ); name the "
-            "corpus, its columns and --rows as they were when it was trained."
+            "corpus, its columns and `rows` as they were when it was trained."
         )
     if model.has_given_weights:
         raise InputError(f"{model.path} has weights that were given to it; audit a run that learned its own.")
     if model.settings["training"].get("objective") == "adversary":
         raise InputError(
-            f"{model.path} was trained to imitate another run, and others cannot be trained like it; audit it alone: "
-            f"attentest audit {model.path}"
+            f"{model.path} was trained to imitate another run, and others cannot be trained like it; audit it alone, "
+            "as the source."
         )
     return {**model.settings["text"], **unusual(model.settings["model"]), **model.settings["training"]}
 

@@ -45,7 +45,7 @@ ABOUT = About(
 _EDGES = np.linspace(0, 0.7, 29)
 
 
-def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = None) -> StudyPlan:
+def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = None, device: str = "auto") -> StudyPlan:
     """The trials that need no training on each run, and, where both read the same texts, the two against each other."""
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
@@ -54,14 +54,14 @@ def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = N
     for run in (a, b):
         if not run.finished:
             raise InputError(f"{run.path} is not finished; train it to its end first.")
-    if a.path.resolve() == b.path.resolve():
+    if a.source == b.source:
         raise InputError(f"{a.path} was given twice; name two runs.")
     names = _names(a, b)
     title = f"{names[0]} beside {names[1]}"
     study = Study(name=f"comparison of {' and '.join(names)}", title=title, texts=texts or BUDGETS[budget].texts)
     why = _why_apart(a, b)
     notes = [] if why is None else [f"The two are not set against each other text by text: {why}"]
-    expanded = StudyPlan(study, budget, NAME, notes)
+    expanded = StudyPlan(study, budget, NAME, notes, settings={"budget": budget, "texts": texts}, device=device)
     steps = []
     for name, run in zip(names, (a, b), strict=True):
         rationales = "rationale" in run.attention.column_names
@@ -81,7 +81,8 @@ def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = N
 
 def _names(a: Run, b: Run) -> list[str]:
     """Their folders' names, with as much of the path before them as tells them apart."""
-    paths = [run.path.resolve().parts for run in (a, b)]
+    paths = [tuple(run.source.rpartition("@")[::-2]) if run.is_temporary else run.path.resolve().parts
+             for run in (a, b)]  # fmt: skip
     depth = next(n for n in range(1, max(map(len, paths)) + 1) if paths[0][-n:] != paths[1][-n:])
     return ["/".join(path[-depth:]) for path in paths]
 

@@ -45,6 +45,8 @@ class StudyPlan:
     fingerprints: dict[str, str] = field(default_factory=dict)  # of the corpora, by source
     first_models: dict[str, str] = field(default_factory=dict)  # by name of the corpus
     beside: Step | None = None  # what sets two models against each other
+    settings: Mapping[str, Any] = field(default_factory=dict)  # by which a folder knows its plan again
+    device: str = "auto"  # of trainings and trials
 
     def summarise(self, there: Callable[[str], bool] = lambda key: True) -> Step:
         """The step that gathers all results, or those whose key is there."""
@@ -99,9 +101,9 @@ def with_budget(study: Study, budget: str) -> Study:
     return replace(study, **merged)
 
 
-def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) -> StudyPlan:
+def expand(study: Study, budget: str = "paper", data_dir: Path | None = None, device: str = "auto") -> StudyPlan:
     """The plan of a study that has what its budget says already."""
-    found = StudyPlan(study, budget)
+    found = StudyPlan(study, budget, device=device)
     for source in study.corpora:
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
         add_corpus(found, source, options, load(source, **options))
@@ -120,7 +122,8 @@ def add_corpus(
     for model in models:
         for seed in study.seeds:
             base = None if taken is None else take(found.plan, taken)
-            _Block(study, found.plan, corpus, prepared, own, model, seed, base).add(found.results, found.about)
+            block = _Block(study, found.plan, corpus, prepared, own, model, seed, base, device=found.device)
+            block.add(found.results, found.about)
 
 
 def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus) -> tuple[Step, Corpus]:
@@ -145,9 +148,10 @@ def add_run(found: StudyPlan, taken: Run, name: str | None = None) -> Step:
     corpus = taken.test_data().corpus
     model, seed = unusual(taken.settings["model"]), taken.settings["training"]["seed"]
     found.first_models[corpus.name] = model_settings(model).name
-    found.fingerprints[str(taken.path.resolve())] = taken.settings["corpus"]["fingerprint"]
+    found.fingerprints[taken.source] = taken.settings["corpus"]["fingerprint"]
     base = take(found.plan, taken)
-    _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name).add(found.results, found.about)
+    block = _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name, found.device)
+    block.add(found.results, found.about)
     return base
 
 
@@ -155,7 +159,7 @@ def take(plan: Plan, run: Run) -> Step:
     """The step that brings a finished run into the store."""
     hashes = {name: hash_of(run.path / name) for name in FILES if (run.path / name).is_file()}
     return plan.add(
-        f"take {run.path.name}", f"{STEPS}.taken:run", {"files": hashes}, places={"path": str(run.path.resolve())}
+        f"take {run.name}", f"{STEPS}.taken:run", {"files": hashes}, places={"path": str(run.path.resolve())}
     )
 
 
@@ -184,6 +188,7 @@ class _Block:
     seed: int
     taken: Step | None = None  # a finished run that is the base
     name: str | None = None  # what it is called instead of by its corpus and model
+    device: str = "auto"
 
     def add(self, results: dict[str, Step], about: list[dict[str, Any]]) -> None:
         self.tokens = _tokens(self.corpus, self.study.texts)
@@ -225,7 +230,8 @@ class _Block:
         inputs = {"corpus": self.prepared, **others}
         vectors = Path(settings.get("vectors", "random"))
         settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if vectors.is_file() else {})
-        return self.plan.add(f"train {self._label(label)}", f"{STEPS}.training:run", settings, inputs, seconds=cost)
+        name, places = f"train {self._label(label)}", {"device": self.device}
+        return self.plan.add(name, f"{STEPS}.training:run", settings, inputs, places=places, seconds=cost)
 
     def _trial(self, label: str, name: str, settings: Mapping[str, Any]) -> Step:
         site, own = settings.get("site"), {key: value for key, value in settings.items() if key != "site"}
@@ -246,6 +252,7 @@ class _Block:
             },
             {"run": self.trained[label]},
             modules=(module,),
+            places={"device": self.device},
             seconds=cost,
         )
 
@@ -255,9 +262,8 @@ class _Block:
             f"adversary {label}": step for label, step in self.trained.items() if label.startswith(ADVERSARY)
         }
         inputs = {"run": self.trained[BASE], **adversaries}
-        return self.plan.add(
-            f"heat maps of {self._label(BASE)}", f"{STEPS}.instances:run", {"texts": SHOWN}, inputs, seconds=START
-        )
+        name, places = f"heat maps of {self._label(BASE)}", {"device": self.device}
+        return self.plan.add(name, f"{STEPS}.instances:run", {"texts": SHOWN}, inputs, places=places, seconds=START)
 
     def _experiment(self, name: str, settings: Mapping[str, Any], base: Mapping[str, Any]) -> Step:
         experiment = make_experiment(name, settings)

@@ -29,30 +29,55 @@ STATUS, PLAN = "status.json", "plan.json"
 _EVERY = 0.5  # seconds between two writings
 
 
-def write_plan(folder: Path, expanded: StudyPlan, store: Store) -> list[str]:
-    """Put the plan down; sentences about corpora that are not what they were when the study was last planned."""
+def write_plan(folder: Path, expanded: StudyPlan, store: Store, overwrite: bool = False) -> list[str]:
+    """Put the plan down; sentences about corpora that are not what they were when the study was last planned.
+
+    A folder that holds other work, or the same with other settings, is refused unless it may be overwritten.
+    """
     make_folder(folder)
     study, plan, fingerprints = expanded.study.name, expanded.plan, expanded.fingerprints
     notes = []
     if (folder / PLAN).exists():
         earlier = read_json(folder / PLAN)
-        if earlier.get("study") != study:
-            raise InputError(f"{folder} holds the study {earlier.get('study')}; choose another folder with --out.")
-        if expanded.kind != "study" and earlier.get("corpora", {}).keys() != fingerprints.keys():
-            sources = ", ".join(earlier.get("corpora", {}))
-            raise InputError(f"{folder} holds the {study}, made of {sources}; choose another folder with --out.")
+        held = None if overwrite else _other_work(earlier, expanded)
+        if held is not None:
+            raise InputError(
+                f"{folder} holds {held}; choose another folder with `out`, or replace it with `overwrite=True`."
+            )
         for name, fingerprint in earlier.get("corpora", {}).items():
             if fingerprints.get(name, fingerprint) != fingerprint:
                 notes.append(f"{name} has changed since the last run; what stands on it is done again.")
     elif any(entry.name != ".lock" for entry in folder.iterdir()):
-        raise InputError(f"{folder} holds files that are not a study; choose another folder with --out.")
+        raise InputError(f"{folder} holds files that are not a study; choose another folder with `out`.")
     steps = [{"key": step.key, "name": step.name, "seconds": step.seconds} for step in plan]
     write_json(
         folder / PLAN,
-        {"study": study, "budget": expanded.budget, "store": store.place, "corpora": fingerprints, "steps": steps},
+        {
+            "study": study,
+            "budget": expanded.budget,
+            "settings": dict(expanded.settings),
+            "store": store.place,
+            "corpora": fingerprints,
+            "steps": steps,
+        },
     )
     store.register(folder, [step.key for step in plan])
     return notes
+
+
+def _other_work(earlier: dict[str, Any], expanded: StudyPlan) -> str | None:
+    """What a folder holds, if it is not what is planned now."""
+    study, corpora = expanded.study.name, earlier.get("corpora", {})
+    if earlier.get("study") != study:
+        return f"the study {earlier.get('study')}"
+    if expanded.kind != "study" and corpora.keys() != expanded.fingerprints.keys():
+        return f"the {study}, made of {', '.join(corpora)}"
+    before, now = earlier.get("settings", expanded.settings), expanded.settings
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if names:
+        told = ", ".join(f"{name} {before.get(name)} instead of {now.get(name)}" for name in names)
+        return f"the {study} with other settings ({told})"
+    return None
 
 
 @dataclass

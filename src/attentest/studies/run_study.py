@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from attentest.display.show import show, to_pandas
+from attentest.engine.choose import open_store, runner_for
 from attentest.engine.perform import perform
 from attentest.engine.scheduler import Outcome, Runner, Watcher, run_plan
 from attentest.engine.store import Store
+from attentest.files import copy_folder, read_table
+from attentest.studies import find_study
 from attentest.studies.expand import StudyPlan, budget_name, expand, with_budget
 from attentest.studies.folder import StatusFile, export, write_plan
 from attentest.studies.schema import Study
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 def plan_study(
@@ -20,6 +28,7 @@ def plan_study(
     corpora: Sequence[str] = (),
     data_dir: Path | None = None,
     rows: int | None = None,
+    device: str = "auto",
 ) -> StudyPlan:
     """The plan, for these corpora and with so many rows instead of the study's own if any are given.
 
@@ -31,7 +40,10 @@ def plan_study(
         chosen = replace(chosen, corpora=tuple(own.get(name, name) for name in corpora))
     if rows is not None:
         chosen = replace(chosen, rows=rows)
-    return expand(chosen, budget_name(study, budget), data_dir)
+    name = budget_name(study, budget)
+    planned = expand(chosen, name, data_dir, device)
+    planned.settings = {"budget": name, "rows": chosen.rows, "corpora": list(chosen.corpora)}
+    return planned
 
 
 def run_study(
@@ -45,8 +57,10 @@ def run_study(
     rows: int | None = None,
     store: Store | None = None,
     watchers: Sequence[Watcher] = (),
+    overwrite: bool = False,
 ) -> Outcome:
-    return run_planned(plan_study(study, budget, corpora, data_dir, rows), out, make_runner, store, watchers)
+    planned = plan_study(study, budget, corpora, data_dir, rows)
+    return run_planned(planned, out, make_runner, store, watchers, overwrite)
 
 
 def run_planned(
@@ -55,10 +69,11 @@ def run_planned(
     make_runner: Callable[[Store], Runner],
     store: Store | None = None,
     watchers: Sequence[Watcher] = (),
+    overwrite: bool = False,
 ) -> Outcome:
     store = store or Store()
     summary = expanded.summarise()
-    for note in write_plan(out, expanded, store):
+    for note in write_plan(out, expanded, store, overwrite):
         for watcher in watchers:
             watcher.note(note)
     targets = [summary] if store.has(summary.key) else list(expanded.plan)
@@ -68,3 +83,73 @@ def run_planned(
         perform(summary, store)
     export(store, summary, out)
     return outcome
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """A study's folder, and how its steps went."""
+
+    folder: Path
+    outcome: Outcome
+
+    @property
+    def summary(self) -> str:
+        """What the study gave, as Markdown."""
+        page = self.folder / "summary.md"
+        return page.read_text(encoding="utf-8") if page.is_file() else ""
+
+    def to_pandas(self) -> Any:
+        """One row for each figure of each model on each corpus."""
+        return to_pandas(read_table(self.folder / "ours.parquet"))
+
+    def show(self) -> None:
+        """Display the summary in a notebook, print it elsewhere."""
+        show(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Copy the folder."""
+        return copy_folder(self.folder, Path(path))
+
+    def as_dict(self) -> dict[str, Any]:
+        """For machines."""
+        return {"folder": str(self.folder), **vars(self.outcome)}
+
+    def __repr__(self) -> str:
+        return f"StudyResult({str(self.folder)!r}: {self.outcome.done} steps run, {len(self.outcome.failed)} failed)"
+
+    def __rich__(self) -> RenderableType:
+        from rich.text import Text
+
+        return Text(self.summary)
+
+    def _repr_markdown_(self) -> str:
+        return self.summary
+
+
+def study(
+    name: str | Study,
+    out: str | Path | None = None,
+    *,
+    corpus: str | Sequence[str] = (),
+    budget: str = "paper",
+    rows: int | None = None,
+    data_dir: str | Path | None = None,
+    device: str = "auto",
+    overwrite: bool = False,
+    engine: str = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    store: Store | str | Path | None = None,
+    watchers: Sequence[Watcher] = (),
+) -> StudyResult:
+    """Run a paper's study (jain2019, wiegreffe2019, …) or your own from a YAML file.
+
+    `corpus` names one or several corpora instead of the study's own, `out` the folder [studies/NAME].
+    """
+    make_runner = runner_for(engine, workers, address)
+    chosen = find_study(name) if isinstance(name, str) else name
+    corpora = [corpus] if isinstance(corpus, str) else list(corpus)
+    folder_of_data = None if data_dir is None else Path(data_dir)
+    planned = plan_study(chosen, budget, corpora, folder_of_data, rows, device)
+    folder = Path(out or Path("studies") / chosen.name)
+    return StudyResult(folder, run_planned(planned, folder, make_runner, open_store(store), watchers, overwrite))

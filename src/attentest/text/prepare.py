@@ -146,7 +146,7 @@ def _filter_lengths(lengths: np.ndarray, settings: TextSettings) -> tuple[np.nda
     elif long.any():
         notes.append(
             f"Cut {long.sum():,} texts to their first {longest:,} tokens (the longest has {lengths.max():,}); "
-            "--max-tokens sets the limit."
+            "`max_tokens` sets the limit."
         )
     dropped = short | long if settings.long == "drop" else short
     return np.flatnonzero(~dropped), longest, notes
@@ -160,7 +160,7 @@ def class_tokens(classes: Sequence[str], settings: TextSettings) -> list[str]:
         if len(tokens) != 1 or often[tokens] > 1:
             raise InputError(
                 f"The answer '{name}' is not a token of its own under these text settings; answers that are words of "
-                "the text need, e.g., --tokenizer whitespace and --digits keep."
+                "the text need, e.g., `tokenizer='whitespace'` and `digits='keep'`."
             )
     return [token for (token,) in found]
 

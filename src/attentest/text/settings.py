@@ -19,7 +19,7 @@ class TextSettings:
     tokenizer: str = setting(
         "word", "Tokenizer: words and punctuation marks, or split at white space only.", choices=TOKENIZERS
     )
-    lower: bool = setting(True, "Lower-case the texts, or keep their case.", flags=("--lower", "--keep-case"))
+    lower: bool = setting(True, "Lower-case the texts, or keep their case.", flags=("lower", "keep-case"))
     digits: Literal["keep", "qqq"] = setting(
         "keep", "Tokens with a digit: keep them, or replace each with qqq as Jain & Wallace 2019 do."
     )
@@ -28,7 +28,7 @@ class TextSettings:
     )
     min_tokens: int = setting(1, "Fewest tokens of a text; shorter texts are dropped.", least=1)
     max_tokens: int = setting(1000, "Most tokens of a text; longer texts are cut or dropped.", least=1)
-    long: Literal["cut", "drop"] = setting("cut", "Texts over --max-tokens: cut or drop.")
+    long: Literal["cut", "drop"] = setting("cut", "Texts over `max_tokens`: cut or drop.")
     vectors: str = setting(
         "random", "Word vectors: random, glove-6b-50d, or a text file in GloVe or word2vec format.", metavar="NAME|FILE"
     )

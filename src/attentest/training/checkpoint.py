@@ -37,5 +37,5 @@ def load_checkpoint(folder: Path, model: Reader, optimizer: PaperOptimizer) -> P
         if set(parts["best"]) != set(parts["model"]):
             raise ValueError("the best epoch's weights are missing")
     except (KeyError, ValueError, RuntimeError) as error:
-        raise InputError(f"{path} is not a checkpoint of this run; --overwrite starts it anew.") from error
+        raise InputError(f"{path} is not a checkpoint of this run; `overwrite=True` starts it again.") from error
     return Progress(epoch=len(history), history=history, best=parts["best"])

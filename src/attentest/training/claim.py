@@ -57,7 +57,9 @@ def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write:
     if same and not (overwrite and finished):
         return
     if begun and not overwrite:
-        raise InputError(f"{folder} already holds another run; choose another folder, or --overwrite to replace it.")
+        raise InputError(
+            f"{folder} already holds another run; choose another folder, or replace it with `overwrite=True`."
+        )
     if write:
         remove_run(folder)
 

@@ -76,7 +76,7 @@ def fit(
         model.eval()
         if not math.isfinite(loss):
             raise InputError(
-                f"Training diverged in epoch {epoch} (the loss is {loss}); try a lower --lr than {settings.lr}."
+                f"Training diverged in epoch {epoch} (the loss is {loss}); try a lower `lr` than {settings.lr}."
             )
         found = predict(model, data, dev, device)
         metrics = classification_metrics(data.labels[dev], found.probabilities)

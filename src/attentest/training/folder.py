@@ -21,6 +21,7 @@ FILES = (
 
 
 LOCK = ".training"
+AUDITED = "model"  # in the folder of an audit: the run of the audited model
 
 
 def holds_files(folder: Path) -> bool:

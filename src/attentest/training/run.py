@@ -7,24 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
 import torch
 
 from attentest.corpora.corpus import Corpus, Kind
+from attentest.display.show import to_pandas
 from attentest.errors import InputError
-from attentest.files import is_folder, read_json, read_table
+from attentest.files import copy_folder, hash_of, is_folder, read_json, read_table
 from attentest.models import ModelSettings, make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
-from attentest.text.batches import batch_of_sequences
+from attentest.text.batches import Batch, batch_of_sequences
 from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
 from attentest.text.sentences import sentences_of, with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
+from attentest.training.folder import AUDITED
 from attentest.training.predict import predict_batches, shares
 from attentest.training.tensors import read_tensors
 
@@ -32,19 +34,42 @@ if TYPE_CHECKING:
     from attentest.display.heatmaps import Heatmaps
 
 FORMAT = 1
+_AT_ONCE = 64  # texts of your own in a batch
 
 
 class Run:
     """Opened from its folder; files are read when they are asked for."""
 
     def __init__(self, path: str | Path, keep: Any = None) -> None:
-        self.path = Path(path)
-        self._keep = keep  # a temporary folder lives as long as the run that lies in it
+        self.path = run_folder(Path(path)) or Path(path)
+        self.keep = keep  # a temporary folder lives as long as the run that lies in it
         if not is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
+        if (self.path / "summary.json").is_file():
+            raise InputError(f"{self.path} holds no model: {_why_no_model(self.path)}")
         self.settings: dict[str, Any] = read_json(self.path / "run.json")
         if not _is_whole(self.settings):
             raise InputError(f"{self.path / 'run.json'} was not written by this version of attentest.")
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether its folder goes when it does."""
+        return self.keep is not None
+
+    @property
+    def name(self) -> str:
+        """Of its folder; a run in a temporary one is called by what it is."""
+        if not self.is_temporary:
+            return self.path.resolve().name
+        seed = self.settings["training"]["seed"]
+        return f"{self.settings['corpus']['name']} {self._parts} seed {seed}"
+
+    @property
+    def source(self) -> str:
+        """Where it is; of a run in a temporary folder what it is, so that the same training is the same source."""
+        if not self.is_temporary:
+            return str(self.path.resolve())
+        return f"{self.name}@{hash_of(self.path / 'model.safetensors')}"
 
     @property
     def finished(self) -> bool:
@@ -209,6 +234,28 @@ class Run:
             ]
         )
 
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        """Of the classes, for single texts of your own, many at once; one without a token counts as an unknown word."""
+        if self.kind == "pair" or self.has_given_weights:
+            raise InputError(
+                "This model reads pairs or has weights for its own texts only; it cannot read these texts."
+            )
+        tokenizer, most = Tokenizer(self.text_settings), self.text_settings.max_tokens
+        read = _readable(texts)
+        ids = [self.vocabulary.ids(tokenizer.tokens(text)[:most]) for text in read]
+        ids = [found if len(found) else np.array([UNKNOWN], found.dtype) for found in ids]
+        order = np.argsort([len(found) for found in ids], kind="stable")
+
+        def batch(chosen: np.ndarray) -> Batch:
+            inside = [np.resize(sentences_of(read[i], tokenizer), len(ids[i])) for i in chosen]
+            return batch_of_sequences([ids[i] for i in chosen], sentences=inside if self.is_hierarchical else None)
+
+        batches = (batch(order[start : start + _AT_ONCE]) for start in range(0, len(order), _AT_ONCE))
+        result = np.empty((len(ids), len(self.classes)), np.float32)
+        if len(ids):
+            result[order] = predict_batches(self.model, batches).probabilities
+        return result
+
     def _ids(self, texts: Sequence[str]) -> list[np.ndarray]:
         tokenizer = Tokenizer(self.text_settings)
         found = [self.vocabulary.ids(tokenizer.tokens(text)[: self.text_settings.max_tokens]) for text in texts]
@@ -254,23 +301,36 @@ class Run:
         """What heat maps of this run show of each token."""
         return "word weight × sentence weight" if self.is_hierarchical else "weight"
 
-    def show(self, n: int = 5, **choice: Any) -> Heatmaps:
-        """Show attention on test texts: in a notebook as the result of the cell, elsewhere printed."""
-        found = self.heatmaps(n, **choice)
-        found.print_unless_notebook()
-        return found
+    def show(self, n: int = 5, **choice: Any) -> None:
+        """Heat maps of test texts (as `heatmaps` chooses them): displayed in a notebook, printed elsewhere."""
+        self.heatmaps(n, **choice).show()
 
-    def __repr__(self) -> str:
+    def to_pandas(self) -> Any:
+        """One row for each test text: label, predicted class, probabilities, tokens and their weights."""
+        predictions, attention = self.predictions, self.attention
+        self._check_same_rows(predictions, attention)
+        for name in attention.column_names:
+            if name not in predictions.column_names:
+                predictions = predictions.append_column(name, attention[name])
+        return to_pandas(predictions)
+
+    def save(self, path: str | Path) -> Self:
+        """Copy the run, and the findings it holds, into another folder; the run there."""
+        return type(self)(copy_folder(self.path, Path(path)))
+
+    @property
+    def _parts(self) -> str:
         model = self.settings["model"]
         parts = f"{model['encoder']} + {model['alignment']} + {model['projection']}"
-        if self.is_hierarchical:
-            parts = f"{HIERARCHICAL} {parts}"
+        return f"{HIERARCHICAL} {parts}" if self.is_hierarchical else parts
+
+    def __repr__(self) -> str:
         scores = (
             ", ".join(f"{name} {value:.3f}" for name, value in self.metrics.items())
             if self.finished
             else "not finished"
         )
-        return f"Run({str(self.path)!r}: {parts} on {self.settings['corpus']['name']}; {scores})"
+        return f"Run({str(self.path)!r}: {self._parts} on {self.settings['corpus']['name']}; {scores})"
 
     def _repr_html_(self) -> str:
         from attentest.display.tables import html_table
@@ -312,7 +372,22 @@ def _is_whole(settings: Any) -> bool:
     )
 
 
+def run_folder(folder: Path) -> Path | None:
+    """Where the run is: the folder itself, or the audited model's in the folder of an audit; None if there is none."""
+    places = [folder, folder / AUDITED] if is_folder(folder) else []
+    return next((place for place in places if (place / "run.json").is_file()), None)
+
+
+def _why_no_model(folder: Path) -> str:
+    """Why the folder of finished work has none."""
+    kind = read_json(folder / "summary.json")
+    if isinstance(kind, dict) and kind.get("kind") == "audit":
+        return "the audited model's training failed, or a model of your own (a Subject) was audited."
+    return "it is a study or a comparison; name the folder of a run or of an audit."
+
+
 def open_run(path: str | Path) -> Run:
+    """A run from its folder, or the audited model from an audit's folder."""
     return Run(path)
 
 

@@ -27,13 +27,13 @@ class TrainingSettings:
     batch_size: int = setting(32, "Texts per step.", least=1)
     lr: float = setting(1e-3, "Learning rate.")
     attention_lr: float | None = setting(
-        None, "Learning rate of the attention parameters.", least=0, otherwise="same as --lr"
+        None, "Learning rate of the attention parameters.", least=0, otherwise="same as `lr`"
     )
     weight_decay: float = setting(1e-5, "Weight decay of all but the attention parameters.", least=0)
     class_weights: bool = setting(
         True,
         "Weight classes by their rarity, or all alike; answers to questions always count alike.",
-        flags=("--class-weights", "--no-class-weights"),
+        flags=("class-weights", "no-class-weights"),
     )
     select_by: Literal["auc", "f1", "accuracy", "loss"] = setting(
         "auc", "Validation score that selects the epoch; loss is the training loss."
@@ -42,12 +42,12 @@ class TrainingSettings:
         None, "Epochs without improvement before training stops.", least=1, otherwise="no limit"
     )
     train_vectors: bool = setting(
-        True, "Fine-tune the word vectors, or keep them fixed.", flags=("--train-vectors", "--freeze-vectors")
+        True, "Fine-tune the word vectors, or keep them fixed.", flags=("train-vectors", "freeze-vectors")
     )
     freeze: tuple[ModelPart, ...] = setting((), "Part of the model that is not trained.", otherwise="")
-    take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from --start.", otherwise="all")
+    take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from `start`.", otherwise="all")
     objective: Literal["labels", "adversary"] = setting(
-        "labels", "Objective: fit the labels, or imitate the predictions of --base with other weights (adversary)."
+        "labels", "Objective: fit the labels, or imitate the predictions of `base` with other weights (adversary)."
     )
     strength: float = setting(0.001, "Weight λ of the adversary's divergence term.", least=0)
     seed: int = setting(0, "Random seed for word vectors, initial weights, batch order and noise.")

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from attentest.text.vocabulary import Vocabulary
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.claim import clear_for, exclusive
 from attentest.training.fit import fit
+from attentest.training.keywords import DEFAULTS, SettingsGiven, takes
 from attentest.training.objectives import Adversary
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import Predictions, predict
@@ -45,6 +46,7 @@ class Others(NamedTuple):
     base: Run | None
 
 
+@takes(SettingsGiven, DEFAULTS)
 def train(
     corpus: Corpus,
     out: str | Path | None = None,
@@ -55,7 +57,7 @@ def train(
     start: Run | str | Path | None = None,
     base: Run | str | Path | None = None,
     listener: Listener | None = None,
-    **settings: Any,
+    **settings: Unpack[SettingsGiven],
 ) -> Run:
     """Train, test, and return the run.
 
@@ -68,7 +70,7 @@ def train(
     if not isinstance(corpus, Corpus):
         raise InputError(f"train takes a corpus, not {type(corpus).__name__}: load one with attentest.load(…).")
     others = Others(*(Run(run) if isinstance(run, str | Path) else run for run in (preset, start, base)))
-    settings_of = sort_settings(corpus, settings)
+    settings_of = sort_settings(corpus, dict(settings))
     _check(corpus, settings_of, others)
     identity = _identity(corpus, settings_of, others)
     temporary = None

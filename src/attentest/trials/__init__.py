@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from attentest.errors import expect_type, unknown_name
-from attentest.training.run import Run
+from attentest.errors import InputError, expect_type, unknown_name
+from attentest.training.run import Run, choose_device
 from attentest.trials.base import Trial
 from attentest.trials.finding import Finding
 from attentest.trials.hold import hold
-from attentest.trials.subject import Subject, subject_of
+from attentest.trials.subject import SUBJECT, Subject, subject_of
 
 __all__ = ["TRIALS", "Finding", "Subject", "hold", "make_trial", "subject_of", "trial", "trial_class"]
 
@@ -38,15 +39,21 @@ def trial_class(name: str) -> type[Trial]:
     return found
 
 
-def make_trial(name: str, **settings: Any) -> Trial:
-    kind = trial_class(name)
-    known = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+def make_trial(named: str | type[Trial], /, **settings: Any) -> Trial:
+    kind = trial_class(named) if isinstance(named, str) else named
+    name = kind.name
+    known: dict[str, Any] = {f.name: f.default for f in fields(kind)}  # type: ignore[arg-type]
     for setting, value in settings.items():
         if setting not in known:
             raise unknown_name(f"setting of the trial {name}", setting, known)
-        if isinstance(getattr(kind, setting), tuple):
+        usual = known[setting]
+        if isinstance(usual, tuple):
             settings[setting] = value = _names(value)
-        expect_type(f"The setting {setting} of the trial {name}", value, type(getattr(kind, setting)))
+        if usual is not MISSING:
+            expect_type(f"The setting {setting} of the trial {name}", value, type(usual))
+    missing = [setting for setting, usual in known.items() if usual is MISSING and setting not in settings]
+    if missing:
+        raise InputError(f"The trial {name} needs the setting {', '.join(missing)}.")
     return kind(**settings)
 
 
@@ -58,21 +65,63 @@ def _names(given: Any) -> Any:
 
 
 def trial(
-    name: str,
-    subject: Run | Subject,
+    name: str | Trial | type[Trial] | Run | Subject | Path,
+    subject: Run | Subject | str | Path | Trial | type[Trial],
     *,
     texts: int | None = None,
     site: str | None = None,
+    device: str = "auto",
     watch: Callable[[int, int], None] = lambda done, total: None,
     **settings: Any,
 ) -> Finding:
-    """Put a run's (or a subject's) attention on one trial; a run keeps the finding in its folder.
+    """Put a model's attention on one trial.
 
-    A hierarchical model is examined at the site of its sentences, or of its words with site="word".
+    `name` is a trial's name with its `settings`, or a `Trial` of your own; `subject` a run, the folder of a run or of
+    an audit, or a `Subject`. The two may change places. A run keeps the finding in its folder. A hierarchical model is
+    examined at the site of its sentences, or of its words with site="word".
     """
+    if _is_trial(subject) and not _is_trial(name):
+        name, subject = subject, name
+    chosen = _chosen(name, settings)
+    if isinstance(subject, str | Path):
+        subject = Run(subject)
     if isinstance(subject, Run):
-        accused = subject_of(subject, texts=texts, site=site)
-    else:
+        accused = subject_of(subject, texts=texts, device=str(choose_device(device)), site=site)
+    elif isinstance(subject, Subject):
+        if texts is not None:
+            raise InputError("`texts` is for runs; choose a Subject's texts in its rows.")
         accused = subject if site is None else replace(subject, site=site)
-    (finding,) = hold([make_trial(name, **settings)], accused, watch)
+    else:
+        raise InputError(f"A trial needs a run, its folder or a Subject, not {type(subject).__name__}. {SUBJECT}")
+    (finding,) = hold([chosen], accused, watch)
     return finding
+
+
+def _is_trial(given: Any) -> bool:
+    if isinstance(given, str):
+        return given in TRIALS
+    return isinstance(given, Trial) or (isinstance(given, type) and issubclass(given, Trial))
+
+
+def _chosen(given: Any, settings: dict[str, Any]) -> Trial:
+    """A trial by its name, by its class, or itself."""
+    if isinstance(given, str):
+        return make_trial(given, **settings)
+    if isinstance(given, type) and issubclass(given, Trial):
+        _check_trial(given)
+        return make_trial(given, **settings)
+    if not isinstance(given, Trial):
+        raise InputError(f"A trial is a name or a Trial, not {type(given).__name__}; choose from: {', '.join(TRIALS)}.")
+    _check_trial(type(given))
+    if settings:
+        raise InputError(f"{type(given).__name__}(…) has its settings already; {', '.join(settings)} cannot be added.")
+    return given
+
+
+def _check_trial(kind: type[Trial]) -> None:
+    """A trial of one's own has what hold and pages ask of it."""
+    missing = [name for name in ("name", "question") if not isinstance(getattr(kind, name, None), str)]
+    if missing:
+        raise InputError(f"The trial {kind.__name__} has no {' and no '.join(missing)}; set them as class variables.")
+    if not is_dataclass(kind):
+        raise InputError(f"The trial {kind.__name__} is not a dataclass; its fields are its settings: add @dataclass.")

@@ -50,6 +50,7 @@ class Trial(ABC):
     source: ClassVar[str]  # paper and section
     how_to_read: ClassVar[str]  # what a high and a low figure mean, and what they do not
     needs: ClassVar[str] = "attention weights"
+    headline: ClassVar[str] = ""  # the figure of its summary that stands for a finding; the first unless named
     moves_weight: ClassVar[bool] = False  # it says nothing about texts with a single item
 
     def fits(self, subject: Subject) -> bool:

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyarrow import csv
 
-from attentest.display.tables import html_table
+from attentest.display.show import show, to_pandas
+from attentest.display.tables import html_table, text_table
 from attentest.errors import unknown_name
-from attentest.files import write_json, write_table, write_whole
+from attentest.files import make_folder, write_json, write_table, write_whole
 from attentest.measures.intervals import Estimate
 from attentest.trials.base import Chart
+from attentest.trials.charts.figure import Figure
 from attentest.trials.charts.files import listed, png_of, save_charts, svg_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 @dataclass(frozen=True)
@@ -31,13 +36,17 @@ class Finding:
     charts: Mapping[str, Chart] = field(default_factory=dict)  # by title: Vega-Lite specifications
     notes: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
+    headline: str = ""  # the figure of the summary that stands for it; the first unless named
 
     @property
-    def figure(self) -> Any:
-        """The first figure as an Altair chart."""
-        import altair
+    def number(self) -> Estimate | None:
+        """The one figure that stands for the finding, with its interval."""
+        return self.summary.get(self.headline or next(iter(self.summary), ""))
 
-        return altair.Chart.from_dict(dict(self._chart(None))) if self.charts else None
+    @property
+    def figure(self) -> Figure | None:
+        """The first figure."""
+        return Figure(self._chart(None)) if self.charts else None
 
     def svg(self, name: str | None = None) -> str:
         """A figure by its title, or the first one."""
@@ -64,9 +73,18 @@ class Finding:
             "files": dict(self.files),
         }
 
-    def save(self, folder: Path) -> Finding:
+    def to_pandas(self) -> Any:
+        """The table: one row for each text."""
+        return to_pandas(self.table)
+
+    def show(self) -> None:
+        """Display answer, figures and charts in a notebook; print answer and figures elsewhere."""
+        show(self)
+
+    def save(self, folder: str | Path) -> Finding:
         """Write table, figures and settings; the finding with the paths of its files."""
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = Path(folder)
+        make_folder(folder)
         names = {"table": "table.parquet", "csv": "table.csv", "finding": "finding.json"}
         write_table(folder / names["table"], self.table)
         write_whole(folder / names["csv"], lambda draft: csv.write_csv(self.table, draft))
@@ -75,10 +93,50 @@ class Finding:
         write_json(folder / names["finding"], self.as_dict() | {"files": names})
         return Finding(**{**vars(self), "files": {kind: str(folder / name) for kind, name in names.items()}})
 
+    def __str__(self) -> str:
+        """The number, its interval, and what produced it, in one line."""
+        return f"{self.trial} {'no figure' if self.number is None else self.number} | {one_line(self.signature)}"
+
     def __repr__(self) -> str:
         return f"Finding({self.trial}: {self.answer})"
 
+    def _rows(self) -> list[tuple[str, float, str, int]]:
+        return [(name, e.value, f"[{e.low:.3f}, {e.high:.3f}]", e.n) for name, e in self.summary.items()]
+
+    def __rich__(self) -> RenderableType:
+        notes = "".join(f"\n{note}" for note in self.notes)
+        return text_table(_HEADER, self._rows(), caption=f"{self.answer}{notes}")
+
     def _repr_html_(self) -> str:
-        rows = [(name, e.value, f"[{e.low:.3f}, {e.high:.3f}]", e.n) for name, e in self.summary.items()]
         pictures = "".join(svg_of(chart) for chart in self.charts.values())
-        return html_table(["", "value", "95 % interval", "n"], rows, caption=self.answer) + pictures
+        return html_table(_HEADER, self._rows(), caption=self.answer) + pictures
+
+
+_HEADER = ("", "value", "95 % interval", "n")
+
+
+def one_line(signature: Mapping[str, Any]) -> str:
+    """A signature as `name:value` pairs: what was measured, on what, and by which version."""
+    parts: dict[str, Any] = {}
+    if "corpus" in signature:
+        fingerprint = str(signature.get("corpus_hash", ""))[:6]
+        parts["corpus"] = f"{signature['corpus']}@{fingerprint}" if fingerprint else signature["corpus"]
+    model = signature.get("model")
+    if isinstance(model, Mapping):
+        parts["model"] = "+".join(str(model[part]) for part in ("encoder", "alignment", "projection") if part in model)
+        parts["structure"] = model.get("structure") if model.get("structure") != "flat" else None
+    elif model is not None:
+        parts["model"] = model
+    parts["seed"] = signature.get("training", {}).get("seed")
+    parts["site"] = signature.get("site") if signature.get("site") != "token" else None
+    parts["texts"] = signature.get("texts")
+    for name, value in signature.get("settings", {}).items():
+        parts[f"trial_{name}" if name in parts else name] = value
+    parts["attentest"] = signature.get("attentest")
+    return " ".join(f"{name}:{_word(value)}" for name, value in parts.items() if value is not None)
+
+
+def _word(value: Any) -> str:
+    """Without blanks, so that the line can be cut at them."""
+    joined = "+".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return "_".join(joined.split())

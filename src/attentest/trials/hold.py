@@ -84,5 +84,6 @@ def _conclude(
         },
         charts=conclusion.charts,
         notes=tuple(conclusion.notes),
+        headline=trial.headline,
     )
     return finding if subject.folder is None else finding.save(subject.folder / subject.place_of(trial.name))

@@ -41,6 +41,7 @@ class ImportanceSets(SimpleTrial):
     name: ClassVar[str] = "importance-sets"
     question: ClassVar[str] = "How much must be removed, most attended first, before the decision flips?"
     source: ClassVar[str] = "Serrano & Smith 2019 §5, Fig. 5"
+    headline: ClassVar[str] = "attention: mean share removed"
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
         "A small share by attention, far below the random order and close to the best one, means that the weights find "

@@ -32,6 +32,7 @@ class Uniform(SimpleTrial):
         "does not tell whether a model trained without attention would do as well (the experiment uniform does), nor "
         "whether the weights point at the right tokens."
     )
+    headline: ClassVar[str] = "difference, uniform"
 
     seed: int = 0
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from attentest.display.show import show, to_pandas
+from attentest.errors import InputError
+from attentest.files import make_folder, write_bytes
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -136,17 +141,27 @@ class Heatmaps(Sequence[Heatmap]):
     def __repr__(self) -> str:
         return f"Heatmaps of {len(self)} texts"
 
-    def print_unless_notebook(self) -> None:
-        try:
-            from IPython import get_ipython  # type: ignore[import-not-found,unused-ignore]
+    def show(self) -> None:
+        """Display them in a notebook, print them elsewhere."""
+        show(self)
 
-            if getattr(get_ipython(), "kernel", None) is not None:
-                from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
+    def to_pandas(self) -> Any:
+        """One row for each token: text, token, weight."""
+        import pyarrow as pa
 
-                display(self)
-                return
-        except ImportError:
-            pass
-        from rich.console import Console
+        rows = [
+            {"id": heatmap.id, "token": heatmap.text[slice(*span)], "weight": weight, "predicted": heatmap.predicted}
+            for heatmap in self
+            for span, weight in zip(heatmap.spans, heatmap.weights, strict=True)
+        ]
+        return to_pandas(pa.Table.from_pylist(rows))
 
-        Console().print(self)
+    def save(self, path: str | Path) -> Path:
+        """Write one page or picture: the file's name ends in .html or .svg."""
+        path = Path(path)
+        kinds = {".html": self.html, ".svg": self.svg}
+        if path.suffix not in kinds:
+            raise InputError(f"Heat maps are saved as .html or .svg, not as '{path.name}'.")
+        make_folder(path.parent)
+        write_bytes(path, kinds[path.suffix]().encode())
+        return path

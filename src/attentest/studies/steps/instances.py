@@ -21,7 +21,7 @@ FILE = "instances.parquet"
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     base = Run(inputs["run"])
-    device = str(choose_device(settings.get("device", "auto")))
+    device = str(choose_device(settings["device"]))
     table = instances(subject_of(base, device=device), settings["texts"])
     adversaries = [Run(path) for role, path in inputs.items() if role.startswith("adversary ")]
     if adversaries:

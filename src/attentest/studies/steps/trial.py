@@ -15,7 +15,7 @@ from attentest.trials.subject import subject_of
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
-    device = str(choose_device(settings.get("device", "auto")))
+    device = str(choose_device(settings["device"]))
     subject = subject_of(Run(inputs["run"]), texts=settings["texts"], device=device, site=settings.get("site"))
     subject = replace(subject, folder=out)
     trial = make_trial(settings["trial"], **settings["settings"])

@@ -1,0 +1,111 @@
+"""Two runs side by side, from their folders to the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attentest.display.tables import html_table, text_table
+from attentest.engine.choose import open_store, runner_for
+from attentest.engine.scheduler import Outcome, Watcher
+from attentest.engine.store import Store
+from attentest.reports.result import Page
+from attentest.reports.write import verdicts_of, write_report
+from attentest.studies.comparison import plan_comparison
+from attentest.studies.run_study import run_planned
+from attentest.studies.verdict import check_thresholds
+from attentest.training.run import Run
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_HEADER = ("trial", "figure", "first", "second", "second − first")
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Page):
+    """The figures of two models and their differences."""
+
+    outcome: Outcome = field(default_factory=Outcome)
+
+    def as_dict(self) -> dict[str, Any]:
+        rows = [
+            {
+                "trial": row.trial,
+                "figure": row.figure,
+                "first": row.first.as_dict(),
+                "second": row.second.as_dict(),
+                "difference": row.more.as_dict(),
+            }
+            for row in self.report.differences
+        ]
+        verdicts = verdicts_of(self.report)
+        return {"page": str(self.page), "verdicts": verdicts, "differences": rows, "failed": self.outcome.failed}
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """One for each figure that both have."""
+        return [
+            {
+                "trial": row.trial,
+                "figure": row.figure,
+                "first": row.first.value,
+                "second": row.second.value,
+                "difference": row.more.value,
+                "low": row.more.low,
+                "high": row.more.high,
+            }
+            for row in self.report.differences
+        ]
+
+    def to_pandas(self) -> Any:
+        """One row for each figure that both models have: first, second, and their difference with its interval."""
+        return super().to_pandas()
+
+    def show(self) -> None:
+        """Display the differences in a notebook, print them elsewhere."""
+        super().show()
+
+    def _shown(self) -> list[tuple[str, str, str, str, str]]:
+        return [(r.trial, r.figure, str(r.first), str(r.second), str(r.more)) for r in self.report.differences]
+
+    def _caption(self) -> str:
+        apart = [block.sections[0].answer for block in self.report.blocks if block.sections and not block.verdicts]
+        return " ".join([*apart, str(self.page)])
+
+    def __repr__(self) -> str:
+        return f"Comparison({str(self.page)!r}: {self.report.title})"
+
+    def __rich__(self) -> RenderableType:
+        return text_table(_HEADER, self._shown(), self._caption())
+
+    def _repr_html_(self) -> str:
+        return html_table(_HEADER, self._shown(), self._caption())
+
+
+def compare(
+    a: Run | str | Path,
+    b: Run | str | Path,
+    out: str | Path = "compare",
+    *,
+    budget: str = "quick",
+    texts: int | None = None,
+    device: str = "auto",
+    thresholds: Mapping[str, float] | None = None,
+    overwrite: bool = False,
+    engine: str = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    store: Store | str | Path | None = None,
+    watchers: Sequence[Watcher] = (),
+) -> Comparison:
+    """Run the same trials on two finished runs, measure how far they are apart, and write one page about both."""
+    check_thresholds(thresholds or {})
+    make_runner = runner_for(engine, workers, address)
+    first, second = (Run(run) if isinstance(run, str | Path) else run for run in (a, b))
+    planned = plan_comparison(first, second, budget, texts, device)
+    folder = Path(out)
+    outcome = run_planned(planned, folder, make_runner, open_store(store), watchers, overwrite)
+    report, page = write_report(folder, thresholds=thresholds or {})
+    return Comparison(folder, page, report, outcome)
