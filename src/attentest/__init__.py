@@ -9,8 +9,9 @@ run.audit().show()
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from attentest.lazy import lazy_names
 from attentest.version import __version__ as __version__
 
 __all__ = [
@@ -49,36 +50,21 @@ if TYPE_CHECKING:
     from attentest.studies.run_study import StudyResult, study
     from attentest.trials import Finding, Subject, trial
 
-_HOMES = {
-    "load": "attentest.corpora:load",
-    "Corpus": "attentest.corpora:Corpus",
-    "InputError": "attentest.errors:InputError",
-    "train": "attentest.runs:train",
-    "Run": "attentest.runs:Run",
-    "open_run": "attentest.runs:open_run",
-    "trial": "attentest.trials:trial",
-    "Finding": "attentest.trials:Finding",
-    "Subject": "attentest.trials:Subject",
-    "Audit": "attentest.audits:Audit",
-    "audit": "attentest.audits:audit",
-    "Comparison": "attentest.comparisons:Comparison",
-    "compare": "attentest.comparisons:compare",
-    "StudyResult": "attentest.studies.run_study:StudyResult",
-    "study": "attentest.studies.run_study:study",
-    "report": "attentest.reports.result:report",
-    "AttentionClassifier": "attentest.estimator:AttentionClassifier",
-}
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "audits": ["Audit", "audit"],
+        "comparisons": ["Comparison", "compare"],
+        "corpora": ["Corpus", "load"],
+        "errors": ["InputError"],
+        "estimator": ["AttentionClassifier"],
+        "reports.result": ["report"],
+        "runs": ["Run", "open_run", "train"],
+        "studies.run_study": ["StudyResult", "study"],
+        "trials": ["Finding", "Subject", "trial"],
+    },
+)
 
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: torch takes seconds, `attentest --help` must not."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'attentest' has no attribute '{name}'")
-    from importlib import import_module
-
-    module, _, attribute = _HOMES[name].partition(":")
-    return getattr(import_module(module), attribute)

@@ -101,7 +101,7 @@ CODE = b'''"""What it is."""
 class A:
     """Says."""
     how_to_read: ClassVar[str] = "high is high"
-    size: int = setting(3, help="How large.")
+    size: int = setting(3, "How large.", least=1)
     def double(self):
         """Twice."""
         return 2 * self.size  # the point of it
@@ -119,6 +119,7 @@ class A:
         (b"    def double", b"\n\n    def double", True),
         (b"2 * self", b"3 * self", False),
         (b"setting(3", b"setting(4", False),
+        (b"least=1", b"least=2", False),
         (b"double", b"twice", False),
     ],
 )

@@ -6,8 +6,9 @@ module of a source is loaded, or hashed into a training's key, before a corpus i
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from attentest.lazy import lazy_names
 
 if TYPE_CHECKING:
     from attentest.corpora.build import build_corpus
@@ -17,21 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "GENERATED", "Corpus", "build_corpus", "corpus_names", "load"]
 
-_HOMES = {
-    "load": "loading",
-    "Corpus": "corpus",
-    "build_corpus": "build",
-    "corpus_names": "sources",
-    "FORMATS": "sources",
-    "GENERATED": "sources",
-}
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "build": ["build_corpus"],
+        "corpus": ["Corpus"],
+        "loading": ["load"],
+        "sources": ["FORMATS", "GENERATED", "corpus_names"],
+    },
+)

@@ -12,8 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = "attentest"
-SPEAKING = ("display", "errors", "progress", "version")  # rooms that show and tell: no result depends on them
-FOR_PEOPLE = ("help", "metadata")  # keyword arguments
+SPEAKING = ("display", "errors", "lazy", "progress", "version")  # rooms that show and tell: no result depends on them
+FOR_PEOPLE = ("help", "metadata", "metavar")  # keyword arguments
+SUMMARIES = {"setting": 1, "Part": 0}  # functions that are told what people read, and at which place
 SAID_ON_PAGES = ("how_to_read", "source", "needs")  # class variables that a page reads from the class
 _ROOT = Path(__file__).parents[1]
 
@@ -55,6 +56,8 @@ class _ForMachines(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         node.keywords = [keyword for keyword in node.keywords if keyword.arg not in FOR_PEOPLE]
+        if isinstance(node.func, ast.Name) and node.func.id in SUMMARIES:
+            del node.args[SUMMARIES[node.func.id] : SUMMARIES[node.func.id] + 1]
         return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
