@@ -11,7 +11,6 @@ from typing import Any
 from attentest.errors import InputError
 from attentest.files import is_folder, make_folder, name_of, read_as, read_table, write_table
 from attentest.measures.intervals import Estimate, independent_difference
-from attentest.models import ModelSettings
 from attentest.reports.contents import Block, Difference, Figure, Report, Section
 from attentest.reports.instances import read_instances, write_csv
 from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
@@ -118,7 +117,7 @@ class _Reader:
         table = self.companions / "instances.parquet"
         write_instances(run, table)
         about = result_of_run(run)
-        name = f"{about.corpus} {ModelSettings(**run.settings['model']).name}"
+        name = f"{about.corpus} {run.record.model.name}"
         block = Block(
             anchor="model",
             name=name,

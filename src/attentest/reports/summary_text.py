@@ -16,14 +16,14 @@ def facts_of(about: ModelResult) -> list[tuple[str, str]]:
         return [("texts", f"{about.texts:,}"), ("classes", ", ".join(about.classes))]
     corpus, model = made.corpus, made.model
     rows = {split: sum(count.values()) for split, count in corpus.rows.items()}
-    parts = " + ".join(str(model[name]) for name in ("encoder", "alignment", "projection"))
+    parts = f"{model.encoder} + {model.alignment} + {model.projection}"
     scores = {name: value for name, value in about.metrics.items() if value is not None}
     found = [
         ("on the test texts", ", ".join(f"{name} {value:.3f}" for name, value in scores.items())),
-        ("model", parts if model.get("structure", "flat") == "flat" else f"{model['structure']}, {parts}"),
+        ("model", parts if model.structure == "flat" else f"{model.structure}, {parts}"),
         ("rows", ", ".join(f"{split} {count:,}" for split, count in rows.items())),
         ("classes", ", ".join(corpus.classes[:12]) + (" …" if len(corpus.classes) > 12 else "")),
-        ("training", "{epochs} epochs, vectors {vectors}, seed {seed}".format(**made.training, **made.text)),
+        ("training", f"{made.training.epochs} epochs, vectors {made.text.vectors}, seed {made.training.seed}"),
         ("corpus hash", corpus.fingerprint),
     ]
     return [(name, value) for name, value in found if value]

@@ -183,7 +183,7 @@ def _of_corpus(
 def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
     if not run.finished:
         raise InputError(f"{run.path} is not finished; train it to its end first.")
-    corpus = run.settings["corpus"]["name"]
+    corpus = run.record.corpus.name
     study = Study(
         name=f"audit of {run.name}",
         title=f"Audit of {run.name}, trained on {corpus}",
@@ -211,14 +211,14 @@ def _settings_of(model: Run, corpus: Corpus, source: str, given: Mapping[str, An
         raise InputError(f"{model.path} has its settings already; {', '.join(given)} cannot be set with `model`.")
     if not model.finished:
         raise InputError(f"{model.path} is not finished; train it to its end first.")
-    if model.settings["corpus"]["fingerprint"] != corpus.fingerprint():
+    if model.record.corpus.fingerprint != corpus.fingerprint():
         raise InputError(
             f"{model.path} was not trained on {source} as it is read here (their hashes differ); name the "
             "corpus, its columns and `rows` as they were when it was trained."
         )
     if model.has_given_weights:
         raise InputError(f"{model.path} has weights that were given to it; audit a run that learned its own.")
-    if model.settings["training"].get("objective") == "adversary":
+    if model.record.training.objective == "adversary":
         raise InputError(
             f"{model.path} was trained to imitate another run, and others cannot be trained like it; audit it alone, "
             "as the source."

@@ -13,7 +13,6 @@ import numpy as np
 from attentest.files import read_as, write_json
 from attentest.measures.classification import classification_metrics
 from attentest.measures.intervals import Estimate, bootstrap
-from attentest.models import ModelSettings
 from attentest.training.run import Run
 from attentest.trials import trial_class
 from attentest.trials.cells import Cell, cell
@@ -55,7 +54,7 @@ def cells_of_run(run: Run, variant: str) -> Iterator[Cell]:
 
 
 def _model(run: Run) -> str:
-    return ModelSettings(**run.settings["model"]).name
+    return run.record.model.name
 
 
 def accuracy_gain(base: Run, other: Run) -> Estimate:
@@ -79,7 +78,7 @@ def f1_difference(run: Run, other: Run) -> Estimate:
     return Estimate(ours.value - theirs.value, float(low), float(high), ours.n)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def scores(run: Run) -> dict[str, Estimate]:
     """Accuracy and F1 with intervals over test texts."""
     labels, probabilities = _tested(run)
@@ -91,7 +90,7 @@ def scores(run: Run) -> dict[str, Estimate]:
     }
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _f1_draws(run: Run, draws: int = 500) -> tuple[float, ...]:
     """F1 of resampled test texts, the same ones for every run that was tested on them."""
     labels, probabilities = _tested(run)

@@ -154,9 +154,9 @@ def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: C
 def add_run(found: StudyPlan, taken: Run, name: str | None = None) -> Step:
     """A run alone, under a name of its own if given: what needs no training, on the texts it was tested on."""
     corpus = taken.test_data().corpus
-    model, seed = unusual(taken.settings["model"]), taken.settings["training"]["seed"]
+    model, seed = unusual(taken.settings["model"]), taken.record.training.seed
     found.first_models[corpus.name] = model_settings(model).name
-    found.fingerprints[taken.source] = taken.settings["corpus"]["fingerprint"]
+    found.fingerprints[taken.source] = taken.record.corpus.fingerprint
     base = take(found.plan, taken)
     block = _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name, found.device)
     block.add(found.results)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from attentest.files import read_as, write_json
+from attentest.models.settings import ModelSettings
 from attentest.studies.directions import Replication
+from attentest.text.settings import TextSettings
+from attentest.training.record import CorpusRecord
 from attentest.training.run import Run
+from attentest.training.settings import TrainingSettings
 from attentest.trials.stored import ChartFiles
 
 SUMMARY = "summary.json"
@@ -52,23 +54,13 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class CorpusRecord:
-    """What run.json says about the corpus."""
-
-    name: str
-    fingerprint: str
-    classes: list[str]
-    rows: dict[str, dict[str, int]]  # of each class in each split
-
-
-@dataclass(frozen=True)
 class ModelRecord:
     """How a model was made."""
 
     corpus: CorpusRecord
-    model: dict[str, Any]
-    training: dict[str, Any]
-    text: dict[str, Any]
+    model: ModelSettings
+    training: TrainingSettings
+    text: TextSettings
 
 
 @dataclass(frozen=True)
@@ -111,16 +103,14 @@ def read_summary(folder: Path) -> Summary:
 
 
 def result_of_run(run: Run, instances: str | None = None) -> ModelResult:
-    corpus: Mapping[str, Any] = run.settings["corpus"]
-    rows = corpus.get("rows", {})
-    record = CorpusRecord(corpus["name"], corpus["fingerprint"], list(corpus["classes"]), rows)
+    made = run.record
     return ModelResult(
-        corpus=record.name,
+        corpus=made.corpus.name,
         classes=run.classes,
         texts=run.predictions.num_rows,
         notes=run.notes,
         metrics=dict(run.metrics),
-        test_rows=rows.get("test", {}),
-        settings=ModelRecord(record, run.settings["model"], run.settings["training"], run.settings["text"]),
+        test_rows=made.corpus.rows.get("test", {}),
+        settings=ModelRecord(made.corpus, made.model, made.training, made.text),
         instances=instances,
     )

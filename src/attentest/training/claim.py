@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import read_json
 from attentest.training.folder import LOCK, holds_files, remove_run
+from attentest.training.record import RESULT, RUN, read_run
 from attentest.training.settings import GROUPS, plain
 
 
@@ -48,11 +48,11 @@ def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write:
     """
     if not holds_files(folder):
         return
-    stored = read_json(folder / "run.json") if (folder / "run.json").exists() else None
-    if not isinstance(stored, dict) or "format" not in stored or "fingerprint" not in stored.get("corpus", {}):
+    if not (folder / RUN).exists():
         raise InputError(f"{folder} holds files that are not a run; choose another folder.")
+    _, stored = read_run(folder)
     same = _is_same(stored, identity)
-    finished = (folder / "result.json").exists()
+    finished = (folder / RESULT).exists()
     begun = finished or (folder / "checkpoint.safetensors").exists()
     if same and not (overwrite and finished):
         return

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -16,8 +16,8 @@ import torch
 from attentest.corpora.corpus import Corpus, Kind
 from attentest.display.show import to_pandas
 from attentest.errors import InputError
-from attentest.files import copy_folder, hash_of, is_folder, name_of, read_json, read_table
-from attentest.models import ModelSettings, make_model
+from attentest.files import copy_folder, hash_of, is_folder, name_of, read_as, read_table
+from attentest.models import make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.text.batches import Batch, batch_of_sequences
@@ -28,12 +28,12 @@ from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 from attentest.training.folder import AUDITED
 from attentest.training.predict import predict_batches, shares
+from attentest.training.record import FORMAT, CorpusRecord, read_result, read_run, read_vocabulary
 from attentest.training.tensors import read_tensors
 
 if TYPE_CHECKING:
     from attentest.display.heatmaps import Heatmaps
 
-FORMAT = 1
 _AT_ONCE = 64  # texts of your own in a batch
 
 
@@ -47,9 +47,9 @@ class Run:
             raise InputError(f"{self.path}: there is no such run folder.")
         if (self.path / "summary.json").is_file():
             raise InputError(f"{self.path} holds no model: {_why_no_model(self.path)}")
-        self.settings: dict[str, Any] = read_json(self.path / "run.json")
-        if not _is_whole(self.settings):
-            raise InputError(f"{self.path / 'run.json'} was not written by this version of attentest.")
+        self.record, self.settings = read_run(self.path)
+        if self.record.format != FORMAT:
+            raise InputError(f"{self.path / 'run.json'} is of another version of attentest: `format` is not {FORMAT}.")
 
     @property
     def is_temporary(self) -> bool:
@@ -61,8 +61,7 @@ class Run:
         """Of its folder; a run in a temporary one is called by what it is."""
         if not self.is_temporary:
             return name_of(self.path.resolve())
-        seed = self.settings["training"]["seed"]
-        return f"{self.settings['corpus']['name']} {self._parts} seed {seed}"
+        return f"{self.record.corpus.name} {self._parts} seed {self.record.training.seed}"
 
     @property
     def source(self) -> str:
@@ -78,44 +77,42 @@ class Run:
     @property
     def has_given_weights(self) -> bool:
         """Whether its weights came with the texts: it has none for others."""
-        return self.settings["model"]["projection"] in ("preset", "random")
+        return self.record.model.projection in ("preset", "random")
 
     @property
     def is_hierarchical(self) -> bool:
         """Whether it attends to words within sentences, and to sentences."""
-        return self.settings["model"].get("structure") == HIERARCHICAL
+        return self.record.model.structure == HIERARCHICAL
 
     @property
     def kind(self) -> Kind:
         """Of its corpus: single or pair."""
-        return "pair" if self.settings["corpus"].get("kind") == "pair" else "single"
+        return self.record.corpus.kind
 
     @property
     def classes(self) -> list[str]:
-        return list(self.settings["corpus"]["classes"])
+        return list(self.record.corpus.classes)
 
     @property
     def notes(self) -> list[str]:
-        return list(self.settings["notes"])
+        return list(self.record.notes)
 
     @property
     def metrics(self) -> dict[str, float]:
         """Accuracy, F1 and AUC on the test split."""
-        result = read_json(self.path / "result.json")
-        if not isinstance(result, dict) or not isinstance(result.get("test"), dict):
-            raise InputError(f"{self.path / 'result.json'} was not written by attentest.")
-        return {name: math.nan if value is None else value for name, value in result["test"].items()}
+        test = read_result(self.path).test
+        return {name: math.nan if value is None else value for name, value in test.items()}
 
-    @property
+    @cached_property
     def history(self) -> pa.Table:
         return read_table(self.path / "history.parquet")
 
-    @property
+    @cached_property
     def predictions(self) -> pa.Table:
         second = ("second",) if self.kind == "pair" else ()
         return self._table("predictions.parquet", "id", "text", *second, "label", "predicted", "probability")
 
-    @property
+    @cached_property
     def attention(self) -> pa.Table:
         return self._table("attention.parquet", "id", "token", "start", "end", "weight")
 
@@ -130,17 +127,14 @@ class Run:
             raise InputError(f"{self.path / name} was not written by attentest: it lacks some of {', '.join(columns)}.")
         return table
 
-    @cached_property
+    @property
     def text_settings(self) -> TextSettings:
-        try:
-            return TextSettings(**self.settings["text"])
-        except TypeError as error:
-            raise InputError(f"{self.path / 'run.json'} has text settings that are not known here: {error}.") from error
+        return self.record.text
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        tokens = read_json(self.path / "vocabulary.json")
-        if not isinstance(tokens, list) or tuple(tokens[: len(SPECIAL)]) != SPECIAL:
+        tokens = read_vocabulary(self.path)
+        if tuple(tokens[: len(SPECIAL)]) != SPECIAL:
             raise InputError(f"{self.path / 'vocabulary.json'} is not a vocabulary of attentest.")
         return Vocabulary(tokens[len(SPECIAL) :])
 
@@ -154,11 +148,11 @@ class Run:
                 "its embedding and the vocabulary differ."
             )
         model = make_model(
-            ModelSettings(**self.settings["model"]),
+            self.record.model,
             vectors,
             len(self.classes),
             kind=self.kind,
-            answers=answer_tokens(self.settings["corpus"], self.text_settings, self.vocabulary),
+            answers=answer_tokens(self.record.corpus, self.text_settings, self.vocabulary),
         )
         try:
             model.load_state_dict(tensors)
@@ -180,9 +174,9 @@ class Run:
         }
         if self.kind == "pair":
             columns["second"] = table["second"]
-        about = self.settings["corpus"]
-        recipe = {"answers": about["answers"]} if about.get("answers") else {}
-        corpus = Corpus(about["name"], self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
+        about = self.record.corpus
+        recipe = {"answers": about.answers} if about.answers else {}
+        corpus = Corpus(about.name, self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
         data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
         attention = self.attention
         self._check_same_rows(table, attention)
@@ -320,8 +314,8 @@ class Run:
 
     @property
     def _parts(self) -> str:
-        model = self.settings["model"]
-        parts = f"{model['encoder']} + {model['alignment']} + {model['projection']}"
+        model = self.record.model
+        parts = f"{model.encoder} + {model.alignment} + {model.projection}"
         return f"{HIERARCHICAL} {parts}" if self.is_hierarchical else parts
 
     def __repr__(self) -> str:
@@ -330,14 +324,14 @@ class Run:
             if self.finished
             else "not finished"
         )
-        return f"Run({str(self.path)!r}: {self._parts} on {self.settings['corpus']['name']}; {scores})"
+        return f"Run({str(self.path)!r}: {self._parts} on {self.record.corpus.name}; {scores})"
 
     def _repr_html_(self) -> str:
         from attentest.display.tables import html_table
 
         rows = [(key, value) for part in ("model", "training") for key, value in self.settings[part].items()]
         scores = list(self.metrics.items()) if self.finished else []
-        return html_table(["", self.settings["corpus"]["name"]], [*scores, *rows], caption=str(self.path))
+        return html_table(["", self.record.corpus.name], [*scores, *rows], caption=str(self.path))
 
 
 def _heat(row: dict[str, Any]) -> list[float]:
@@ -353,23 +347,11 @@ def _readable(texts: Sequence[str] | str) -> list[str]:
     return [text.encode("utf-8", "replace").decode() for text in ([texts] if isinstance(texts, str) else texts)]
 
 
-def answer_tokens(corpus: Mapping[str, Any], text: TextSettings, vocabulary: Vocabulary) -> torch.Tensor | None:
+def answer_tokens(corpus: CorpusRecord, text: TextSettings, vocabulary: Vocabulary) -> torch.Tensor | None:
     """The tokens that the classes are, where only those that a text has can answer its question."""
-    if corpus.get("answers") != "entities":
+    if corpus.answers != "entities":
         return None
-    return torch.from_numpy(vocabulary.ids(class_tokens(corpus["classes"], text)).astype(np.int64))
-
-
-def _is_whole(settings: Any) -> bool:
-    """Whether this is what a run's settings look like."""
-    if not isinstance(settings, dict) or settings.get("format") != FORMAT:
-        return False
-    groups = all(isinstance(settings.get(name), dict) for name in ("corpus", "text", "model", "training"))
-    return (
-        groups
-        and isinstance(settings.get("notes"), list)
-        and {"name", "fingerprint", "classes"} <= set(settings["corpus"])
-    )
+    return torch.from_numpy(vocabulary.ids(class_tokens(corpus.classes, text)).astype(np.int64))
 
 
 def run_folder(folder: Path) -> Path | None:
@@ -378,10 +360,16 @@ def run_folder(folder: Path) -> Path | None:
     return next((place for place in places if (place / "run.json").is_file()), None)
 
 
+@dataclass(frozen=True)
+class _Finished:
+    """What of summary.json is asked here."""
+
+    kind: str
+
+
 def _why_no_model(folder: Path) -> str:
     """Why the folder of finished work has none."""
-    kind = read_json(folder / "summary.json")
-    if isinstance(kind, dict) and kind.get("kind") == "audit":
+    if read_as(folder / "summary.json", _Finished).kind == "audit":
         return "the audited model's training failed, or a model of your own (a Subject) was audited."
     return "it is a study or a comparison; name the folder of a run or of an audit."
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -32,8 +32,9 @@ from attentest.training.keywords import DEFAULTS, SettingsGiven, takes
 from attentest.training.objectives import Adversary
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import Predictions, predict
+from attentest.training.record import FORMAT, CorpusRecord
 from attentest.training.results import write_results
-from attentest.training.run import FORMAT, Run, answer_tokens, choose_device
+from attentest.training.run import Run, answer_tokens, choose_device
 from attentest.training.settings import Settings, TrainingSettings, plain, sort_settings
 from attentest.version import __version__
 
@@ -111,7 +112,7 @@ def _train_into(
         data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
     elif settings.model.projection == "random":
         data = data.with_preset(random_for_all(data.sequences, training.seed))
-    model = _build(settings.model, vectors, identity["corpus"], text, data.vocabulary, training)
+    model = _build(settings.model, vectors, CorpusRecord(**identity["corpus"]), text, data.vocabulary, training)
     if others.start is not None:
         _start_from(model, others.start, data, training.take)
     model = model.to(device)
@@ -214,7 +215,7 @@ def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
 def _build(
     settings: ModelSettings,
     vectors: np.ndarray,
-    corpus: Mapping[str, Any],
+    corpus: CorpusRecord,
     text: TextSettings,
     vocabulary: Vocabulary,
     training: TrainingSettings,
@@ -224,8 +225,8 @@ def _build(
         model = make_model(
             settings,
             torch.from_numpy(vectors),
-            len(corpus["classes"]),
-            kind=corpus["kind"],
+            len(corpus.classes),
+            kind=corpus.kind,
             answers=answer_tokens(corpus, text, vocabulary),
         )
     model.embedding.weight.requires_grad_(training.train_vectors)

@@ -102,8 +102,8 @@ def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu", site:
     if texts is not None and texts < len(rows):
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:texts])
     signature = {
-        "corpus": run.settings["corpus"]["name"],
-        "corpus_hash": run.settings["corpus"]["fingerprint"],
+        "corpus": run.record.corpus.name,
+        "corpus_hash": run.record.corpus.fingerprint,
         "model": run.settings["model"],
         "training": run.settings["training"],
         "text": run.settings["text"],

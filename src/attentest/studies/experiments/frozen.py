@@ -90,7 +90,7 @@ class Frozen(Experiment):
         rows.append({"model": BASE, **base.as_dict(), "jsd": 0.0})
         answer = (
             f"Moved by a JSD of {summary['JSD, frozen'].value:.2f} with all else frozen (λ = "
-            f"{chosen['frozen'].settings['training']['strength']:g}), accuracy is "
+            f"{chosen['frozen'].record.training.strength:g}), accuracy is "
             f"{summary['accuracy, frozen']}; by {summary['JSD, unfrozen'].value:.2f} in a new model, "
             f"{summary['accuracy, unfrozen']}; the base has {base}."
         )
