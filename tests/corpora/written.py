@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from attentest.corpora import Corpus
+from attentest.corpora.remarks import remarks
 
 Row = dict[str, Any]
 
@@ -64,3 +65,9 @@ def labels(corpus: Corpus) -> list[str]:
 def parquet_of(file: Path, **columns: Any) -> Path:
     pq.write_table(pa.table(columns), file)
     return file
+
+
+def notes_of_source(corpus: Corpus) -> tuple[str, ...]:
+    """Notes but those about repeated texts, which small made-up corpora are full of."""
+    repeated = remarks(corpus.table)
+    return tuple(note for note in corpus.notes if note not in repeated)
