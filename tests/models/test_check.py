@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from attentest.errors import InputError
-from attentest.models import Encoded, ModelSettings, Weights, make_model
+from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, Encoded, ModelSettings, Weights, make_model
 from attentest.models.check import check_model, check_protocol
 from attentest.text.batches import Batch, batch_of_sequences
 
@@ -229,12 +230,20 @@ def test_log_probabilities_and_large_logits_pass() -> None:
     check_model(changed("decode", lambda logits: 1e4 * logits), a_batch(), CLASSES, IDS)
 
 
-@pytest.mark.parametrize("projection", ["softmax", "sparsemax", "entmax:1.5", "gumbel-softmax:0.5", "uniform"])
-@pytest.mark.parametrize("encoder", ["bilstm", "cnn", "transformer", "none"])
-def test_our_own_classifiers_pass(encoder: str, projection: str) -> None:
-    settings = ModelSettings(encoder=encoder, projection=projection, hidden=4)
+PARTS = [
+    *(("encoder", name) for name in ENCODERS),
+    *(("alignment", name) for name in ALIGNMENTS),
+    *(("projection", name) for name in PROJECTIONS),
+]
+
+
+@pytest.mark.parametrize(("setting", "name"), PARTS)
+def test_our_own_classifiers_pass(setting: str, name: str) -> None:
+    settings = ModelSettings(**{setting: name, "hidden": 4})  # type: ignore[arg-type]
+    batch = a_batch()
+    batch = replace(batch, preset=batch.mask / batch.mask.sum(1, keepdim=True))
     for classes in (CLASSES, ("a", "b", "c")):
-        check_model(make_model(settings, torch.randn(20, 8), len(classes)).eval(), a_batch(), classes, IDS)
+        check_model(make_model(settings, torch.randn(20, 8), len(classes)).eval(), batch, classes, IDS)
 
 
 @pytest.mark.parametrize("decoder", ["context", "context+query"])

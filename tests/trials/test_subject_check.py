@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hand_model import HandModel, OpaqueModel, reading_of
 
 import attentest
 from attentest.errors import InputError
 from attentest.models import Encoded, Weights
+from attentest.models.check import check_model
 from attentest.text.batches import Batch
 from attentest.text.prepare import TokenizedCorpus
 from attentest.trials import Subject, hold, make_trial, subject_of
@@ -50,6 +52,12 @@ def test_a_right_model_is_looked_at_twice_and_no_more(data: TokenizedCorpus) -> 
     findings = hold([make_trial("uniform"), make_trial("removal")], subject)
     assert [finding.trial for finding in findings] == ["uniform", "removal"]
     assert model.encoded == 3  # twice to see whether it repeats itself, then for the trials
+
+
+@pytest.mark.parametrize("kind", [HandModel, OpaqueModel])
+def test_models_worked_by_hand_pass(kind: type[OpaqueModel]) -> None:
+    model = kind([[2.0, 0.0, -1.0], [300.0], [0.5, 0.25]], [[0.5, 0.3, 0.2], [1.0], [0.9, 0.1]], bias=0.3)
+    check_model(model, reading_of(model).batch, ("no", "yes"), ("a", "b", "c"))
 
 
 def test_a_wrong_model_is_refused_before_any_trial(data: TokenizedCorpus, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, c
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes, class_groups, histograms
 from attentest.trials.reading import Reading
-from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, require_usable, score, usable
+from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, ranked, require_usable, usable
 from attentest.trials.subject import Subject
 
 PAPERS = (
@@ -101,7 +101,7 @@ class _Examiner:
 
     def examine(self, reading: Reading) -> Columns:
         settings = ScoreSettings(self.trial.tolerance, self.trial.samples, self.trial.seed)
-        scores = {name: score(reading, name, settings) for name in (ATTENTION, *self.measures)}
+        scores = {name: ranked(reading, name, settings) for name in (ATTENTION, *self.measures)}
         columns: dict[str, np.ndarray] = {}
         for first, second in combinations(scores, 2):
             tau, p = kendall_tau(scores[first], scores[second], reading.mask)
