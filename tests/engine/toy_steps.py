@@ -11,7 +11,7 @@ from attentest.errors import InputError
 
 def add(settings: dict, inputs: dict[str, Path], out: Path, listener: object) -> None:
     """The sum of a number and of what the inputs hold; leaves a mark each time it runs."""
-    total = settings["number"] + sum(int((path / "sum").read_text()) for path in inputs.values())
+    total = settings["number"] + sum(int((path / "sum").read_text(encoding="utf-8")) for path in inputs.values())
     mark(settings)
     time.sleep(settings.get("seconds", 0))
     if settings.get("dies") and not (Path(settings["log"]) / "died").exists():

@@ -80,7 +80,7 @@ def test_of_a_study_of_two_models(tmp_path: Path) -> None:
     assert report.lead.startswith("Two models put on trial")
     assert len(report.figures) == 1  # both models in one
     assert broken_links(page) == []
-    kept = json.loads((out / "verdict.json").read_text())
+    kept = json.loads((out / "verdict.json").read_text(encoding="utf-8"))
     assert list(kept["models"]) == [block.name for block in report.blocks]
 
 
@@ -146,12 +146,14 @@ def test_of_a_trial(mine: Path) -> None:
 
 @pytest.mark.parametrize("place", ["pages/100% #1/page.html", "page.html", "audit/findings/page.html"])
 def test_a_page_elsewhere_links_to_the_folder(audit: Path, place: str) -> None:
-    kept = (audit / "verdict.json").read_text()
+    kept = (audit / "verdict.json").read_text(encoding="utf-8")
     report, page = write_report(audit, audit.parent / place, {"faithful.gradient": 0.01})
     assert page == audit.parent / place
     assert broken_links(page) == []
     assert any(f.startswith("..") or "audit/" in f for f in report.files.values())
-    assert (audit / "verdict.json").read_text() == kept  # a page elsewhere is no new verdict of this folder
+    assert (audit / "verdict.json").read_text(
+        encoding="utf-8"
+    ) == kept  # a page elsewhere is no new verdict of this folder
 
 
 def test_relative_folders_link_as_well(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,10 +175,12 @@ def test_thresholds_are_kept_until_others_are_given(mine: Path) -> None:
     assert usual.threshold == 0.1
     changed = ruling({"faithful.permutation": 0.9})
     assert changed.threshold == 0.9
-    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == {"faithful.permutation": 0.9}
+    assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == {
+        "faithful.permutation": 0.9
+    }
     assert ruling(None) == changed
     assert ruling({}) == usual
-    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == {}
+    assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == {}
 
 
 def text(content: str) -> Callable[[Path], None]:
@@ -229,7 +233,7 @@ SUMMARY = ("study", "title", "kind", "budget", "rows", "notes", "missing", "dire
 )
 def test_entries_that_are_missing_are_told(audit: Path, name: str, lost: tuple) -> None:
     (file,) = audit.glob(name)
-    content = json.loads(file.read_text())
+    content = json.loads(file.read_text(encoding="utf-8"))
     without(content, *lost)
     file.write_text(json.dumps(content))
     with pytest.raises(attentest.InputError, match=r"was not written by|earlier version"):
@@ -296,7 +300,7 @@ def test_places_that_a_page_cannot_have_are_told(mine: Path) -> None:
 
 def test_trials_of_a_run_that_lay_in_the_folder_before_are_left_out(mine: Path) -> None:
     place = mine / "trials" / "removal" / "finding.json"
-    finding = json.loads(place.read_text())
+    finding = json.loads(place.read_text(encoding="utf-8"))
     finding["signature"]["model"]["encoder"] = "cnn"
     place.write_text(json.dumps(finding))
     report, _ = write_report(mine)
@@ -309,9 +313,9 @@ def test_trials_of_a_run_that_lay_in_the_folder_before_are_left_out(mine: Path) 
 def test_the_verdict_beside_a_page_is_that_pages(mine: Path, tmp_path: Path) -> None:
     chosen = {"faithful.permutation": 0.7}
     write_report(mine, mine / "report.html", chosen)
-    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == chosen
+    assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == chosen
     write_report(mine, tmp_path / "elsewhere.html", {"faithful.permutation": 0.8})
-    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == chosen
+    assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == chosen
 
 
 def test_a_page_elsewhere_writes_nothing_into_the_folder(mine: Path, audit: Path, tmp_path: Path) -> None:
@@ -329,7 +333,7 @@ def test_an_audit_that_was_stopped_is_told_to_go_on(tmp_path: Path) -> None:
 
 
 def test_an_experiment_that_failed_is_not_said_to_be_left_out(audit: Path) -> None:
-    summary = json.loads((audit / "summary.json").read_text())
+    summary = json.loads((audit / "summary.json").read_text(encoding="utf-8"))
     block = next(iter(summary["blocks"]))
     summary["findings"] = [row for row in summary["findings"] if row["name"] != "guides"]
     summary["failed"] = [{"block": block, "kind": "experiment", "name": "guides"}]

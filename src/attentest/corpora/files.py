@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from attentest.corpora.columns import Columns, check_columns, to_column
 from attentest.corpora.corpus import SPLIT_NAMES, Corpus, build_corpus
 from attentest.errors import InputError
-from attentest.files import name_of, read_parquet
+from attentest.files import arrow_file, name_of, read_parquet
 
 _CHUNK = 50_000
 _BLOCK = 64 << 20  # bytes read at once: no row of a delimited file can be longer
@@ -101,9 +101,9 @@ def _read_delimited(file: Path, columns: Columns, delimiter: str, encoding: str)
     # every wanted column is read as text: what a label means is decided over all rows, not over the first block
     convert = pacsv.ConvertOptions(include_columns=wanted, column_types=dict.fromkeys(wanted, pa.large_string()))
     try:
-        with pacsv.open_csv(file, read, parse) as header:
+        with arrow_file(file) as opened, pacsv.open_csv(opened, read, parse) as header:
             check_columns(str(file), columns, header.schema.names)
-        with pacsv.open_csv(file, read, parse, convert) as stream:
+        with arrow_file(file) as opened, pacsv.open_csv(opened, read, parse, convert) as stream:
             table = pa.Table.from_batches(stream, stream.schema)
     except pa.ArrowInvalid as error:
         if "Empty CSV file" in str(error):
@@ -166,7 +166,8 @@ def _json_value(ours: str, value: Any, where: str) -> str | None:
 
 
 def _read_parquet(file: Path, columns: Columns) -> pa.Table:
-    there = pq.read_schema(file).names
+    with arrow_file(file) as opened:
+        there = pq.read_schema(opened).names
     check_columns(str(file), columns, there)
     table = read_parquet(file, list(dict.fromkeys(columns.values())))
     return pa.table({ours: table[theirs] for ours, theirs in columns.items()})

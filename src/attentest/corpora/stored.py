@@ -6,15 +6,14 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
-from attentest.files import read_parquet
+from attentest.files import read_parquet, write_table
 
 
 def save_corpus(corpus: Corpus, folder: Path) -> None:
-    pq.write_table(corpus.table, folder / "table.parquet", compression="zstd")
+    write_table(folder / "table.parquet", corpus.table)
     about = {
         "name": corpus.name,
         "kind": corpus.kind,

@@ -12,7 +12,7 @@ from pyarrow import csv
 
 from attentest.display.tables import html_table
 from attentest.errors import InputError, unknown_name
-from attentest.files import write_json, write_table, write_whole
+from attentest.files import arrow_file, write_json, write_table, write_whole
 from attentest.measures.intervals import Estimate
 from attentest.trials.base import Chart
 from attentest.trials.charts.data import table_of
@@ -71,12 +71,16 @@ class Finding:
         folder.mkdir(parents=True, exist_ok=True)
         names = {"table": "table.parquet", "csv": "table.csv", "finding": "finding.json"}
         write_table(folder / names["table"], self.table)
-        write_whole(folder / names["csv"], lambda draft: csv.write_csv(self.table, draft))
+        write_whole(folder / names["csv"], self._write_csv)
         undrawn = save_charts(folder, self.charts)
         saved = replace(self, notes=(*self.notes, *undrawn.values()), undrawn=tuple(undrawn))
         # names alone: a folder may be moved
         write_json(folder / names["finding"], saved.as_dict() | {"files": names})
         return replace(saved, files={kind: str(folder / name) for kind, name in names.items()})
+
+    def _write_csv(self, path: Path) -> None:
+        with arrow_file(path, "wb") as file:
+            csv.write_csv(self.table, file)
 
     def __repr__(self) -> str:
         return f"Finding({self.trial}: {self.answer})"
