@@ -8,15 +8,34 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from page_tree import Tree
 
 import attentest
+from attentest.files import name_of, read_json, read_table, write_json, write_table
+from attentest.reports.parts.formatting import path as link
 
 CLASSES = ("🦜" * 60 + " birds", "👩‍👩‍👧‍👦 families 🇩🇪")
 NAME = os.fsdecode("avis é 🦜".encode())  # as a program in this process's locale has to write it
 SMALL = ["-s", "epochs=1", "-s", "dimension=8", "-s", "hidden=4", "--texts", "24", "--workers", "1"]
 NO_FONTS = '<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>{}</dir></fontconfig>'
+
+
+def test_names_that_the_locale_cannot_decode_survive(tmp_path: Path) -> None:
+    escaped = "caf\udcc3\udca9 \udcff"  # bytes of a name as Python has them where the locale is ASCII
+    write_json(tmp_path / "a.json", {"path": escaped, "name": "é🦜"})
+    assert read_json(tmp_path / "a.json") == {"path": escaped, "name": "é🦜"}
+    assert "é🦜" in (tmp_path / "a.json").read_text(encoding="utf-8")
+    assert link(f"a b/{escaped}") == "a%20b/caf%C3%A9%20%FF"
+    assert link("é/\ud83e") == "%C3%A9/%3F"
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    folder.mkdir()
+    assert name_of(folder) == "caf\N{REPLACEMENT CHARACTER}"
+    assert name_of(tmp_path / NAME) == "avis é 🦜"
+    table = pa.table({"a": [1]})
+    write_table(folder / "a.parquet", table)
+    assert read_table(folder / "a.parquet").equals(table)
 
 
 @pytest.fixture

@@ -97,6 +97,48 @@ def test_of_a_run_on_trial(mine: Path) -> None:
     assert made.equals(instances(subject_of(attentest.open_run(mine))))
 
 
+@pytest.fixture
+def no_ink(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No chart can be drawn."""
+    import vl_convert
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise ValueError("no ink")
+
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", refuse)
+
+
+@pytest.mark.usefixtures("no_ink")
+def test_a_study_without_pictures_is_whole(tmp_path: Path) -> None:
+    models = ({"encoder": "average"}, {"encoder": "none"})
+    training = {"epochs": 1, "dimension": 8, "hidden": 4}
+    study = Study("two", corpora=("planted",), columns={"rows": 80}, models=models, training=training,
+                  trials={"uniform": {}}, texts=5)  # fmt: skip
+    outcome = run_planned(expand(study), tmp_path / "study", Here, Store(tmp_path / "store"))
+    assert outcome.failed == {}
+    report, page = write_report(tmp_path / "study")
+    (figure,) = report.figures
+    assert set(figure.files) == {"CSV"}
+    assert f"{figure.title}: The chart cannot be drawn as SVG: no ink." in "\n".join(report.notes)
+    assert "<td" in page.read_text(encoding="utf-8").split('id="overview-figure-1"')[1].split("</figure>")[0]
+    assert broken_links(page) == []
+
+
+@pytest.mark.usefixtures("no_ink")
+def test_charts_that_could_not_be_drawn_are_tables(mine: Path) -> None:
+    hold([make_trial("permutation", permutations=3)], subject_of(attentest.open_run(mine), texts=8))
+    report, page = write_report(mine)
+    drawn, undrawn = ({s.name: s for s in report.blocks[0].sections}[name] for name in ("removal", "permutation"))
+    assert all(figure.svg and set(figure.files) == {"SVG", "PNG"} for figure in drawn.figures)
+    assert all(figure.svg == "" and set(figure.files) == {"CSV"} for figure in undrawn.figures)
+    assert "The chart cannot be drawn as SVG: no ink. Its data is given as a table instead." in undrawn.notes[-1]
+    text = page.read_text(encoding="utf-8")
+    assert text.count('<div class="picture"><svg') == len(drawn.figures)
+    assert text.count("This chart could not be drawn; ") == len(undrawn.figures) > 0
+    assert "no ink" in text
+    assert broken_links(page) == []
+
+
 def test_heat_maps_of_a_run_are_made_once_and_anew_after_another_training(mine: Path) -> None:
     write_report(mine)
     table = mine / "heat maps" / "instances.parquet"

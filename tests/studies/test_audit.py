@@ -198,7 +198,7 @@ def test_what_an_audit_leaves_in_its_folder(audited: Audit) -> None:
     folder = audited.folder
     for name in ("ours.csv", "ours.parquet", "summary.json", "summary.md", "verdict.json", "report.html"):
         assert (folder / name).stat().st_size > 0
-    with (folder / "ours.csv").open() as file:
+    with (folder / "ours.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == pq.read_table(folder / "ours.parquet").num_rows > 50
     kept = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
@@ -225,7 +225,7 @@ def test_heat_maps_of_an_audit_have_the_trained_adversary(audited: Audit) -> Non
     assert len(rows) % 4 == 0
     shown = audited.report.blocks[0].instances
     assert [text.id for text in shown] == [row["id"] for row in rows[::4]]
-    with file.with_suffix(".csv").open() as lines:
+    with file.with_suffix(".csv").open(encoding="utf-8") as lines:
         listed = list(csv.DictReader(lines))
     assert len(listed) == sum(len(row["weight"]) for row in rows)
     assert listed[0]["token"] == rows[0]["text"][rows[0]["start"][0] : rows[0]["end"][0]]

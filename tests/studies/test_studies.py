@@ -107,7 +107,7 @@ def test_a_whole_study(tmp_path: Path) -> None:
         missing = set(PAIRED.get((row["kind"], row["name"]), ())) - set(finding["summary"])
         assert not missing - {"F1, far − base", "JSD, far"}, row["name"]  # none gets far in two epochs
     assert summary["figures"] == []  # there is one model
-    with (out / "ours.csv").open() as file:
+    with (out / "ours.csv").open(encoding="utf-8") as file:
         cells = {(row["variant"], row["measure"]): float(row["value"]) for row in csv.DictReader(file)}
     assert 0 <= cells[("guide: base LSTM", "f1")] <= 1
     assert 0 <= cells[("adversary, lambda=0.01", "jsd")] <= 0.6932
@@ -208,7 +208,7 @@ def test_models_and_seeds_stay_apart(tmp_path: Path) -> None:
     assert len(names) == len(set(names))
     outcome = run_study(study, out, Here, store=Store(tmp_path / "store"))
     assert outcome.failed == {}
-    with (out / "ours.csv").open() as file:
+    with (out / "ours.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["measure"] == "jsd"]
     assert {(row["projection"], row["seed"]) for row in rows} == {
         (p, s) for p in ("softmax", "sparsemax") for s in "01"
@@ -450,7 +450,7 @@ def test_a_study_of_pairs(tmp_path: Path) -> None:
     study = read_study(written(tmp_path, PAIRS | {"corpora": ["babi1-generated"], "paper": "vashishth2019"}))
     outcome = run_study(study, tmp_path / "out", Here, store=Store(tmp_path / "store"))
     assert outcome.failed == {}
-    with (tmp_path / "out" / "ours.csv").open() as file:
+    with (tmp_path / "out" / "ours.csv").open(encoding="utf-8") as file:
         cells = {(row["model"], row["variant"], row["measure"]) for row in csv.DictReader(file)}
     for model in ("bilstm+additive", "bilstm+additive+query", "conditional+additive"):
         assert (model, "uniform, trained and inferred", "delta accuracy %") in cells
@@ -475,7 +475,7 @@ def test_a_study_of_documents(tmp_path: Path) -> None:
     assert not any("random" in name for name in names)
     outcome = run_study(study, tmp_path / "out", Here, store=Store(tmp_path / "store"))
     assert outcome.failed == {}
-    with (tmp_path / "out" / "ours.csv").open() as file:
+    with (tmp_path / "out" / "ours.csv").open(encoding="utf-8") as file:
         cells = {(row["model"], row["variant"], row["measure"]) for row in csv.DictReader(file)}
     assert ("han", "heaviest removed: flip, random removed: flip", "share %") in cells
     assert ("han", "uniform, trained and inferred", "accuracy") in cells
