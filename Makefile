@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo test lint docs bench reproduce clean
+.PHONY: install demo test test-anywhere lint docs bench reproduce clean
 
 install: .venv/ready
 
@@ -22,6 +22,13 @@ demo: .venv/base
 
 test: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q $(TESTS)
+
+# what a CPU's kernels can change: numbers; documents, commands, files and pages hold none of their own
+KERNELS := tests/models tests/measures tests/importance tests/trials tests/text tests/training tests/test_anywhere.py
+
+test-anywhere: .venv/ready
+	ATEN_CPU_CAPABILITY=avx2 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' $(KERNELS)
+	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' $(KERNELS)
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -68,7 +68,10 @@ def _run(arguments: list[str], place: Path, life: float | None = None) -> bool:
 
 def _entries(place: Path) -> dict[str, str]:
     """What is finished: a manifest says when and how long, so that one made again differs."""
-    return {file.parent.name: file.read_text() for file in (place / "store" / "entries").glob("*/entry.json")}
+    return {
+        file.parent.name: file.read_text(encoding="utf-8")
+        for file in (place / "store" / "entries").glob("*/entry.json")
+    }
 
 
 def _tables(place: Path) -> dict[str, bytes]:

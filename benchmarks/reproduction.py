@@ -82,7 +82,7 @@ def _train(name: str, vectors: str) -> dict:
         "corpus": name,
         "vectors": vectors,
         "test": run.metrics,
-        "epoch": json.loads((run.path / "result.json").read_text())["best_epoch"],
+        "epoch": json.loads((run.path / "result.json").read_text(encoding="utf-8"))["best_epoch"],
         "train_rows": rows["train"],
         "test_rows": run.predictions.num_rows,
         "corpus_hash": run.settings["corpus"]["fingerprint"],

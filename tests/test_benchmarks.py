@@ -30,7 +30,7 @@ def test_table_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     monkeypatch.setattr(bench, "_benchmark", lambda name: lambda: [row])
     monkeypatch.setattr(bench, "__file__", str(tmp_path / "__main__.py"))
     assert bench.main(["name"]) == 0
-    assert json.loads((tmp_path / "latest.json").read_text()) == [
+    assert json.loads((tmp_path / "latest.json").read_text(encoding="utf-8")) == [
         {"name": "name", "work": "work", "ours": 1.0, "twin": 3.0, "ratio": 3.0, "target": 2.0}
     ]
     assert "ratio    3.00" in capsys.readouterr().out

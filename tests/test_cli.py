@@ -74,8 +74,8 @@ def test_train_and_show_a_csv(command, reviews: Path, tmp_path: Path) -> None:  
     page, picture = tmp_path / "deep" / "page.html", tmp_path / "p.svg"
     written = command("show", out, "--html", page, "--svg", picture)
     assert written.code == 0
-    assert page.read_text().startswith("<!doctype html>")
-    assert picture.read_text().startswith("<svg")
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert picture.read_text(encoding="utf-8").startswith("<svg")
 
     mine = command("show", out, "--text", "a good one", "--json")
     assert json.loads(mine.out)[0]["tokens"] == ["a", "good", "one"]
@@ -139,7 +139,7 @@ def test_lists(command) -> None:  # type: ignore[no-untyped-def]
     assert set(json.loads(command("corpora", "--json").out)) == {"corpora", "formats"}
 
 
-def test_trials_are_listed_and_held(command, run: attentest.Run) -> None:  # type: ignore[no-untyped-def]
+def test_trials_are_listed_and_held(command, own_run: attentest.Run) -> None:  # type: ignore[no-untyped-def]
     from attentest.studies.experiments import EXPERIMENTS
     from attentest.trials import TRIALS
 
@@ -151,11 +151,11 @@ def test_trials_are_listed_and_held(command, run: attentest.Run) -> None:  # typ
     said = command("trials").out
     names = [*(f"\ntrial: {name}\n" for name in TRIALS), *(f"\nexperiment: {name}\n" for name in EXPERIMENTS)]
     assert all(name in said for name in names)
-    found = json.loads(command("trial", "permutation", run.path, "-o", "permutations=5", "--json").out)
+    found = json.loads(command("trial", "permutation", own_run.path, "-o", "permutations=5", "--json").out)
     assert set(found) >= {"trial", "answer", "summary", "signature", "files"}
     assert found["signature"]["settings"]["permutations"] == 5
     assert all(Path(file).exists() for file in found["files"].values())
-    said = command("trial", "flips", run.path, "--texts", "10")
+    said = command("trial", "flips", own_run.path, "--texts", "10")
     assert said.code == 0
     assert "McNemar" in said.out
 
@@ -261,7 +261,7 @@ def test_a_training_that_stands_on_another(tmp_path: Path) -> None:
     more = ["--objective", "adversary", "--base", base, "--strength", "0.1", "--start", base, "--take", "encoder"]
     found = subprocess.run([*run, *more, "--freeze", "encoder", "--out", other], capture_output=True, check=False)
     assert found.returncode == 0, found.stderr
-    settings = json.loads((tmp_path / "other" / "run.json").read_text())
+    settings = json.loads((tmp_path / "other" / "run.json").read_text(encoding="utf-8"))
     assert settings["training"]["freeze"] == ["encoder"]
     assert settings["base"] == settings["start"]
     assert settings["base"] is not None

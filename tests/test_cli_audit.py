@@ -301,7 +301,9 @@ def test_stopped_by_hand_it_says_how_to_go_on(tmp_path: Path) -> None:
     )
     status = tmp_path / "audit" / "status.json"
     deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and not (status.exists() and json.loads(status.read_text())["running"]):
+    while time.monotonic() < deadline and not (
+        status.exists() and json.loads(status.read_text(encoding="utf-8"))["running"]
+    ):
         time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that run in it
     _, said = process.communicate(timeout=60)
@@ -323,4 +325,7 @@ def test_a_hundred_thousand_rows(tmp_path: Path, call: Callable[..., Said]) -> N
     assert said.code == 0, said.err
     assert len(json.loads(said.out)["answers"]) == 6
     assert (tmp_path / "audit" / "report.html").stat().st_size < 10e6
-    assert "Sampled 4,000 of 100,000 rows" in Tree.of((tmp_path / "audit" / "report.html").read_text()).text
+    assert (
+        "Sampled 4,000 of 100,000 rows"
+        in Tree.of((tmp_path / "audit" / "report.html").read_text(encoding="utf-8")).text
+    )

@@ -34,7 +34,7 @@ def study(tmp_path: Path) -> Path:
 
 
 def tables(folder: Path) -> dict[str, str]:
-    return {str(f.relative_to(folder)): f.read_text() for f in sorted(folder.rglob("*.csv"))}
+    return {str(f.relative_to(folder)): f.read_text(encoding="utf-8") for f in sorted(folder.rglob("*.csv"))}
 
 
 def test_plan_run_status_and_collect(study: Path, tmp_path: Path) -> None:
@@ -73,11 +73,13 @@ def test_killed_and_started_again_the_tables_are_the_same(study: Path, tmp_path:
         finished = {path.name for path in (tmp_path / "b" / "entries").glob("*")}
         assert seen <= finished
         seen = finished
-    made = {path.name: (path / "entry.json").read_text() for path in (tmp_path / "b" / "entries").glob("*")}
+    made = {
+        path.name: (path / "entry.json").read_text(encoding="utf-8") for path in (tmp_path / "b" / "entries").glob("*")
+    }
     assert attentest(*again).returncode == 0
     assert tables(tmp_path / "whole") == tables(tmp_path / "broken")
     for name, manifest in made.items():  # what was finished was not made again
-        assert (tmp_path / "b" / "entries" / name / "entry.json").read_text() == manifest
+        assert (tmp_path / "b" / "entries" / name / "entry.json").read_text(encoding="utf-8") == manifest
 
 
 @pytest.mark.parametrize(

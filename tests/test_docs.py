@@ -93,7 +93,7 @@ def test_every_page_has_commands_to_try() -> None:
 
 
 def test_readme_names_commands_that_the_makefile_has() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = set(re.findall(r"make ([a-z]+)", README))
     assert {"demo", "test", "bench", "lint", "reproduce"} <= named <= targets
 

@@ -59,5 +59,5 @@ def test_all_of_it_works(tmp_path: Path) -> None:
     named = [name for name in re.findall(r"`([\w./-]+\.(?:html|json|csv))`", PAGE) if not name.startswith("demo/")]
     assert len(named) > 6
     assert not [name for name in named if not (tmp_path / name).is_file()]
-    verdicts = json.loads((tmp_path / "verdicts.json").read_text())
+    verdicts = json.loads((tmp_path / "verdicts.json").read_text(encoding="utf-8"))
     assert set(verdicts["answers"].values()) <= {"yes", "no", "unclear", "not tested"}

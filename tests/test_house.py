@@ -67,3 +67,33 @@ def test_an_import_that_goes_up_is_told_with_its_line() -> None:
     (found,) = upward(PACKAGE / "corpora" / "corpus.py", source)
     assert found == "attentest/corpora/corpus.py:2 imports reports, which lies above corpora"
     assert upward(PACKAGE / "reports" / "page.py", "from attentest.corpora import load") == []
+
+
+def text_of_any_encoding(source: str) -> list[int]:
+    """Lines that read or write text in whatever encoding the machine's locale has."""
+    lines = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        method = isinstance(node.func, ast.Attribute)
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        name = called if method or called == "open" else ""
+        mode = node.args[0 if method else 1 :][:1]
+        binary = name == "open" and any(isinstance(m, ast.Constant) and "b" in str(m.value) for m in mode)
+        known = any(keyword.arg == "encoding" for keyword in node.keywords)
+        if name in ("open", "read_text", "write_text") and not binary and not known:
+            lines.append(node.lineno)
+    return lines
+
+
+def test_text_has_an_encoding() -> None:
+    checked = [*modules(), *(PACKAGE.parents[1] / "benchmarks").glob("*.py")]
+    assert [
+        f"{path}:{line}" for path in checked for line in text_of_any_encoding(path.read_text(encoding="utf-8"))
+    ] == []
+
+
+def test_text_without_an_encoding_is_found() -> None:
+    named = 'a.read_text(encoding="utf-8")\nopen("b")\nopen("b", "rb")\na.write_text("b")\na.open("w")\na.open("wb")'
+    assert text_of_any_encoding(named) == [1, 2, 4, 5]
+    assert text_of_any_encoding('a.read_text(encoding="utf-8")\nopen("x", encoding="ascii")\nread_text(file)') == []

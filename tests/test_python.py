@@ -108,7 +108,7 @@ def test_a_finding_as_frame_on_screen_and_on_disk(
     assert notebook == [finding]
     assert capsys.readouterr().out == ""
     saved = finding.save(str(tmp_path / "finding"))
-    assert json.loads((tmp_path / "finding" / "finding.json").read_text())["answer"] == finding.answer
+    assert json.loads((tmp_path / "finding" / "finding.json").read_text(encoding="utf-8"))["answer"] == finding.answer
     assert Path(saved.files["csv"]).is_file()
 
 
@@ -127,9 +127,9 @@ def test_elsewhere_a_finding_is_printed_and_brackets_are_no_markup(
 def test_a_figure_is_saved_as_picture_or_specification(run: attentest.Run, tmp_path: Path, name: str) -> None:
     figure = run.trial(name, texts=12).figure
     assert figure is not None
-    assert figure.save(tmp_path / "a" / "x.svg").read_text().startswith("<svg")
+    assert figure.save(tmp_path / "a" / "x.svg").read_text(encoding="utf-8").startswith("<svg")
     assert figure.save(tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
-    assert json.loads(figure.save(tmp_path / "x.json").read_text()) == figure.to_dict()
+    assert json.loads(figure.save(tmp_path / "x.json").read_text(encoding="utf-8")) == figure.to_dict()
     assert set(figure._repr_mimebundle_()) == {"application/vnd.vegalite.v6+json", "image/svg+xml", "text/plain"}
     with pytest.raises(attentest.InputError, match=r"as \.svg, \.png or \.json, not as 'x\.pdf'"):
         figure.save("x.pdf")
@@ -254,8 +254,8 @@ def test_heat_maps_as_frame_and_file(run: attentest.Run, tmp_path: Path, noteboo
     heatmaps = run.heatmaps(2)
     frame = heatmaps.to_pandas()
     assert frame.groupby("id")["weight"].sum().tolist() == pytest.approx([1, 1], abs=1e-5)
-    assert heatmaps.save(tmp_path / "a.html").read_text().count("<mark") > 2
-    assert heatmaps.save(tmp_path / "a.svg").read_text().startswith("<svg")
+    assert heatmaps.save(tmp_path / "a.html").read_text(encoding="utf-8").count("<mark") > 2
+    assert heatmaps.save(tmp_path / "a.svg").read_text(encoding="utf-8").startswith("<svg")
     with pytest.raises(attentest.InputError, match=r"as \.html or \.svg"):
         heatmaps.save("a.png")
     run.show(2)
@@ -421,7 +421,7 @@ def test_an_audit_as_frame_on_screen_and_on_disk(
     said = capsys.readouterr().out
     assert "attention is …" in said
     assert "faithful" in said
-    assert page.save(tmp_path / "alone.html").read_text().startswith("<!")
+    assert page.save(tmp_path / "alone.html").read_text(encoding="utf-8").startswith("<!")
     copy = page.save(tmp_path / "copy")
     assert (copy / "report.html").is_file()
     assert (copy / "model" / "run.json").is_file()

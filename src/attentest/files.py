@@ -126,7 +126,16 @@ def _lower(sentence: str) -> str:
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    write_whole(path, lambda draft: pq.write_table(table, draft, compression="zstd"))
+    def write(draft: Path) -> None:
+        with arrow_file(draft, "wb") as file:
+            pq.write_table(table, file, compression="zstd")
+
+    write_whole(path, write)
+
+
+def arrow_file(path: Path, mode: str = "rb") -> pa.NativeFile:
+    """For pyarrow, which takes paths that are UTF-8 alone."""
+    return pa.OSFile(os.fsencode(path), mode)
 
 
 def read_table(path: Path) -> pa.Table:
@@ -141,5 +150,5 @@ def read_table(path: Path) -> pa.Table:
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read whole by the thread that asks: a small table is not worth a pool of them."""
     # pyarrow's own read_table scans with two thread pools and was seen to wait on them for ever on a loaded machine
-    with pq.ParquetFile(path, pre_buffer=False) as file:
+    with arrow_file(path) as opened, pq.ParquetFile(opened, pre_buffer=False) as file:
         return file.read(columns=None if columns is None else list(columns), use_threads=False)

@@ -168,14 +168,14 @@ def test_utf_8_read_as_utf_16(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("line", "got"), [("one,two,three", 3), ("one", 1)])
 def test_a_ragged_row(tmp_path: Path, line: str, got: int) -> None:
     file = write_csv(tmp_path / "x.csv", reviews())
-    file.write_text(file.read_text() + line + "\n")
+    file.write_text(file.read_text(encoding="utf-8") + line + "\n")
     with pytest.raises(InputError, match=rf"Row #22: Expected 2 columns, got {got}: {line}\. .*double quotes"):
         load(file)
 
 
 def test_a_quote_that_is_not_closed(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "x.csv", reviews())
-    file.write_text(file.read_text() + '"open,1\n' + "more,0\n" * 20)
+    file.write_text(file.read_text(encoding="utf-8") + '"open,1\n' + "more,0\n" * 20)
     with pytest.raises(InputError, match=r"Row #22: .*must stand in double quotes"):
         load(file)
 

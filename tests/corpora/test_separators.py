@@ -55,7 +55,7 @@ def test_every_file_of_a_folder_has_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sign", [";", "|", "^"])
 def test_the_first_line_may_declare_it(tmp_path: Path, sign: str) -> None:
     file = write_csv(tmp_path / "x.csv", reviews(), delimiter=sign)
-    file.write_text(f"sep={sign}\n" + file.read_text())
+    file.write_text(f"sep={sign}\n" + file.read_text(encoding="utf-8"))
     assert load(file).fingerprint() == load(reviews()).fingerprint()
 
 
@@ -104,7 +104,7 @@ def test_a_wrong_column_of_a_semicolon_file_lists_its_columns(tmp_path: Path) ->
 
 def test_a_ragged_row_names_the_separator(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "x.csv", reviews(), delimiter=";")
-    file.write_text(file.read_text() + "one;two;three\n")
+    file.write_text(file.read_text(encoding="utf-8") + "one;two;three\n")
     with pytest.raises(
         InputError,
         match=r"Row #22: Expected 2 columns, got 3: .*double quotes\. .*by semicolons; .*--separator",

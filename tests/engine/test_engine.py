@@ -61,7 +61,7 @@ def chain(log: Path, *numbers: int, **more: object) -> Plan:
 
 
 def ran(log: Path) -> list[int]:
-    return [int(line) for line in (log / "ran").read_text().split()]
+    return [int(line) for line in (log / "ran").read_text(encoding="utf-8").split()]
 
 
 def test_a_plan_runs_once_and_its_results_stay(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_plan_runs_once_and_its_results_stay(tmp_path: Path) -> None:
     first = run_plan(plan, store, Here(store))
     assert (first.done, first.reused, first.failed) == (3, 0, {})
     *_, last = plan
-    assert (store.fetch(last.key) / "sum").read_text() == "6"
+    assert (store.fetch(last.key) / "sum").read_text(encoding="utf-8") == "6"
     again = run_plan(plan, store, Here(store))
     assert (again.done, again.reused) == (0, 3)
     longer = run_plan(chain(tmp_path, 1, 2, 3, 4), store, Here(store))  # another plan with the same beginning
@@ -143,12 +143,12 @@ def test_steps_that_go_together_are_done_in_one_go(tmp_path: Path, runner: Calla
     store, plan = Store(tmp_path / "store"), side_by_side(tmp_path, (10, 20, 30))
     outcome = run_plan(plan, store, runner(store))
     assert (outcome.done, outcome.failed) == (4, {})
-    assert (tmp_path / "together").read_text().split() == ["3", "3", "3"]
+    assert (tmp_path / "together").read_text(encoding="utf-8").split() == ["3", "3", "3"]
     assert sorted(ran(tmp_path)) == [1, 10, 20, 30]
-    assert [(store.fetch(s.key) / "sum").read_text() for s in plan] == ["1", "11", "21", "31"]
+    assert [(store.fetch(s.key) / "sum").read_text(encoding="utf-8") for s in plan] == ["1", "11", "21", "31"]
     more = run_plan(side_by_side(tmp_path, (10, 20, 30, 40, 50)), store, runner(store))  # only what is missing
     assert (more.done, more.reused) == (2, 4)
-    assert (tmp_path / "together").read_text().split() == ["3", "3", "3", "2", "2"]
+    assert (tmp_path / "together").read_text(encoding="utf-8").split() == ["3", "3", "3", "2", "2"]
 
 
 @pytest.mark.parametrize("runner", [Here, lambda store: LocalPool(store, 2)])
@@ -191,7 +191,7 @@ def test_a_damaged_entry_is_found_said_and_done_again(tmp_path: Path) -> None:
     watcher = Notes()
     assert run_plan(plan, store, Here(store), [watcher]).done == 1
     assert "'add 2' was damaged in the store and is done again" in watcher.said[0]
-    assert (store.fetch(last.key) / "sum").read_text() == "3"
+    assert (store.fetch(last.key) / "sum").read_text(encoding="utf-8") == "3"
     (store.path(first.key) / "entry.json").write_text("{")
     assert run_plan(plan, store, Here(store), [watcher]).done == 1  # only what was damaged
 
@@ -203,7 +203,7 @@ def test_a_damaged_entry_under_a_damaged_entry(tmp_path: Path) -> None:
         (store.path(step.key) / "sum").write_text("7")
     *_, last = plan
     assert run_plan(plan, store, Here(store), targets=[last]).done == 2
-    assert (store.fetch(last.key) / "sum").read_text() == "3"
+    assert (store.fetch(last.key) / "sum").read_text(encoding="utf-8") == "3"
 
 
 def test_an_input_damaged_while_the_plan_runs_is_made_again(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_an_input_damaged_while_the_plan_runs_is_made_again(tmp_path: Path) -> N
     outcome = run_plan(plan, store, Spoiled(store), [watcher])
     assert outcome.failed == {}
     assert watcher.said == ["'add 1' was damaged in the store and is done again."]
-    assert (store.fetch(last.key) / "sum").read_text() == "3"
+    assert (store.fetch(last.key) / "sum").read_text(encoding="utf-8") == "3"
 
 
 def test_an_input_that_stays_damaged_fails_the_step(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_store_behind_a_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     other = Store("memory://bucket/attentest")
     assert other.root != store.root
     *_, last = plan
-    assert (other.fetch(last.key) / "sum").read_text() == "3"
+    assert (other.fetch(last.key) / "sum").read_text(encoding="utf-8") == "3"
     assert run_plan(plan, other, Here(other)).done == 0
     other.discard(last.key)
     assert not other.has(last.key)
@@ -385,7 +385,7 @@ def test_killed_at_any_moment_nothing_finished_runs_twice(tmp_path: Path) -> Non
     assert start_run(store, tmp_path).wait() == 0
     kept = Store(store)
     *_, last = chain(tmp_path, 1, 2, 3, 4, seconds=0.05)
-    assert (kept.fetch(last.key) / "sum").read_text() == "10"
+    assert (kept.fetch(last.key) / "sum").read_text(encoding="utf-8") == "10"
     times = {n: ran(tmp_path).count(n) for n in (1, 2, 3, 4)}
     # a step may have been under way at each kill, but what was finished is never done again
     assert sum(times.values()) <= 4 + 3
@@ -403,7 +403,7 @@ def test_what_another_made_meanwhile_is_taken(tmp_path: Path) -> None:
     (step,) = plan
     assert perform(step, store) is True
     assert perform(step, store) is False
-    manifest = json.loads((store.path(step.key) / "entry.json").read_text())
+    manifest = json.loads((store.path(step.key) / "entry.json").read_text(encoding="utf-8"))
     assert manifest["settings"]["number"] == 1
     assert set(manifest["files"]) == {"sum"}
 

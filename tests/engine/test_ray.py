@@ -38,7 +38,7 @@ def cluster() -> None:
 
 
 def tables(folder: Path) -> dict[str, str]:
-    return {str(f.relative_to(folder)): f.read_text() for f in sorted(folder.rglob("*.csv"))}
+    return {str(f.relative_to(folder)): f.read_text(encoding="utf-8") for f in sorted(folder.rglob("*.csv"))}
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ def add(settings: dict, inputs: dict[str, Path], out: Path, listener: object) ->
     """The sum of a number and of what the inputs hold; leaves a mark each time it runs."""
     if settings.get("breaks"):
         raise InputError("this one breaks")
-    total = settings["number"] + sum(int((path / "sum").read_text()) for path in inputs.values())
+    total = settings["number"] + sum(int((path / "sum").read_text(encoding="utf-8")) for path in inputs.values())
     mark(settings)
     time.sleep(settings.get("seconds", 0))
     if settings.get("dies") and not (Path(settings["log"]) / "died").exists():

@@ -80,7 +80,7 @@ def test_of_a_study_of_two_models(tmp_path: Path) -> None:
     assert report.lead.startswith("Two models put on trial")
     assert len(report.figures) == 1  # both models in one
     assert broken_links(page) == []
-    kept = json.loads((out / "verdict.json").read_text())
+    kept = json.loads((out / "verdict.json").read_text(encoding="utf-8"))
     assert list(kept["models"]) == [block.name for block in report.blocks]
 
 
@@ -95,6 +95,48 @@ def test_of_a_run_on_trial(mine: Path) -> None:
     assert broken_links(page) == []
     made = pq.read_table(mine / "heat-maps" / "instances.parquet")
     assert made.equals(instances(subject_of(attentest.open_run(mine))))
+
+
+@pytest.fixture
+def no_ink(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No chart can be drawn."""
+    import vl_convert
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise ValueError("no ink")
+
+    monkeypatch.setattr(vl_convert, "vegalite_to_svg", refuse)
+
+
+@pytest.mark.usefixtures("no_ink")
+def test_a_study_without_pictures_is_whole(tmp_path: Path) -> None:
+    models = ({"encoder": "average"}, {"encoder": "none"})
+    training = {"epochs": 1, "dimension": 8, "hidden": 4}
+    study = Study("two", corpora=("planted",), columns={"rows": 80}, models=models, training=training,
+                  trials={"uniform": {}}, texts=5)  # fmt: skip
+    outcome = run_planned(expand(study), tmp_path / "study", Here, Store(tmp_path / "store"))
+    assert outcome.failed == {}
+    report, page = write_report(tmp_path / "study")
+    (figure,) = report.figures
+    assert set(figure.files) == {"CSV"}
+    assert f"{figure.title}: The chart cannot be drawn as SVG: no ink." in "\n".join(report.notes)
+    assert "<td" in page.read_text(encoding="utf-8").split('id="overview-figure-1"')[1].split("</figure>")[0]
+    assert broken_links(page) == []
+
+
+@pytest.mark.usefixtures("no_ink")
+def test_charts_that_could_not_be_drawn_are_tables(mine: Path) -> None:
+    hold([make_trial("permutation", permutations=3)], subject_of(attentest.open_run(mine), texts=8))
+    report, page = write_report(mine)
+    drawn, undrawn = ({s.name: s for s in report.blocks[0].sections}[name] for name in ("removal", "permutation"))
+    assert all(figure.svg and set(figure.files) == {"SVG", "PNG"} for figure in drawn.figures)
+    assert all(figure.svg == "" and set(figure.files) == {"CSV"} for figure in undrawn.figures)
+    assert "The chart cannot be drawn as SVG: no ink. Its data is given as a table instead." in undrawn.notes[-1]
+    text = page.read_text(encoding="utf-8")
+    assert text.count('<div class="picture"><svg') == len(drawn.figures)
+    assert text.count("This chart could not be drawn; ") == len(undrawn.figures) > 0
+    assert "no ink" in text
+    assert broken_links(page) == []
 
 
 def test_heat_maps_of_a_run_are_made_once_and_anew_after_another_training(mine: Path) -> None:
@@ -146,12 +188,14 @@ def test_of_a_trial(mine: Path) -> None:
 
 @pytest.mark.parametrize("place", ["pages/100% #1/page.html", "page.html", "audit/findings/page.html"])
 def test_a_page_elsewhere_links_to_the_folder(audit: Path, place: str) -> None:
-    kept = (audit / "verdict.json").read_text()
+    kept = (audit / "verdict.json").read_text(encoding="utf-8")
     report, page = write_report(audit, audit.parent / place, {"faithful.gradient": 0.01})
     assert page == audit.parent / place
     assert broken_links(page) == []
     assert any(f.startswith("..") or "audit/" in f for f in report.files.values())
-    assert (audit / "verdict.json").read_text() == kept  # a page elsewhere is no new verdict of this folder
+    assert (audit / "verdict.json").read_text(
+        encoding="utf-8"
+    ) == kept  # a page elsewhere is no new verdict of this folder
 
 
 def test_relative_folders_link_as_well(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,10 +217,12 @@ def test_thresholds_are_kept_until_others_are_given(mine: Path) -> None:
     assert usual.threshold == 0.1
     changed = ruling({"faithful.permutation": 0.9})
     assert changed.threshold == 0.9
-    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == {"faithful.permutation": 0.9}
+    assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == {
+        "faithful.permutation": 0.9
+    }
     assert ruling(None) == changed
     assert ruling({}) == usual
-    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == {}
+    assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == {}
 
 
 def text(content: str) -> Callable[[Path], None]:
@@ -230,7 +276,7 @@ FINDING = ("kind", "trial", "summary", "signature", "notes", "files")
 )
 def test_entries_that_are_missing_are_told(audit: Path, name: str, lost: tuple) -> None:
     (file,) = audit.glob(name)
-    content = json.loads(file.read_text())
+    content = json.loads(file.read_text(encoding="utf-8"))
     without(content, *lost)
     file.write_text(json.dumps(content))
     with pytest.raises(attentest.InputError, match=r"another version of attentest: .*`"):
@@ -297,7 +343,7 @@ def test_places_that_a_page_cannot_have_are_told(mine: Path) -> None:
 
 def test_trials_of_a_run_that_lay_in_the_folder_before_are_left_out(mine: Path) -> None:
     place = mine / "trials" / "removal" / "finding.json"
-    finding = json.loads(place.read_text())
+    finding = json.loads(place.read_text(encoding="utf-8"))
     finding["signature"]["model"]["encoder"] = "cnn"
     place.write_text(json.dumps(finding))
     report, _ = write_report(mine)
@@ -310,9 +356,9 @@ def test_trials_of_a_run_that_lay_in_the_folder_before_are_left_out(mine: Path) 
 def test_the_verdict_beside_a_page_is_that_pages(mine: Path, tmp_path: Path) -> None:
     chosen = {"faithful.permutation": 0.7}
     write_report(mine, mine / "report.html", chosen)
-    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == chosen
+    assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == chosen
     write_report(mine, tmp_path / "elsewhere.html", {"faithful.permutation": 0.8})
-    assert json.loads((mine / "verdict.json").read_text())["thresholds"] == chosen
+    assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == chosen
 
 
 def test_a_page_elsewhere_writes_nothing_into_the_folder(mine: Path, audit: Path, tmp_path: Path) -> None:
@@ -331,7 +377,7 @@ def test_an_audit_that_was_stopped_is_told_to_go_on(tmp_path: Path) -> None:
 
 
 def test_an_experiment_that_failed_is_not_said_to_be_left_out(audit: Path) -> None:
-    summary = json.loads((audit / "summary.json").read_text())
+    summary = json.loads((audit / "summary.json").read_text(encoding="utf-8"))
     block = next(iter(summary["blocks"]))
     summary["findings"] = [row for row in summary["findings"] if row["name"] != "guides"]
     summary["failed"] = [{"block": block, "kind": "experiment", "name": "guides"}]

@@ -220,7 +220,7 @@ def test_a_link_leads_to_the_file_beside_the_page(reader: Reader) -> None:
     assert link.get_attribute("href") == "tables/uniform%20100%25.csv"
     with reader.page.expect_download() as waiting:
         link.click()
-    assert Path(waiting.value.path()).read_text() == "text,value\n1,0.5\n"
+    assert Path(waiting.value.path()).read_text(encoding="utf-8") == "text,value\n1,0.5\n"
 
 
 def test_published_figures_are_sorted_and_filtered(reader: Reader, tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_the_theme_is_chosen_and_kept(reader: Reader) -> None:
 def test_text_stands_out_from_its_ground(reader: Reader, theme: str) -> None:
     reader.page.locator(f".theme input[value={theme}]").check()
     reader.page.locator("details").evaluate_all("(all) => all.forEach((one) => { one.open = true })")
-    assert reader.page.evaluate((Path(__file__).parent / "contrast.js").read_text()) == []
+    assert reader.page.evaluate((Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")) == []
 
 
 def test_the_keyboard_reaches_the_content_first(reader: Reader) -> None:

@@ -198,10 +198,10 @@ def test_what_an_audit_leaves_in_its_folder(audited: Audit) -> None:
     folder = audited.folder
     for name in ("ours.csv", "ours.parquet", "summary.json", "summary.md", "verdict.json", "report.html"):
         assert (folder / name).stat().st_size > 0
-    with (folder / "ours.csv").open() as file:
+    with (folder / "ours.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == pq.read_table(folder / "ours.parquet").num_rows > 50
-    kept = json.loads((folder / "verdict.json").read_text())
+    kept = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
     assert kept["thresholds"] == {}
     ((block, verdicts),) = kept["models"].items()
     assert block == audited.report.blocks[0].name
@@ -225,7 +225,7 @@ def test_heat_maps_of_an_audit_have_the_trained_adversary(audited: Audit) -> Non
     assert len(rows) % 4 == 0
     shown = audited.report.blocks[0].instances
     assert [text.id for text in shown] == [row["id"] for row in rows[::4]]
-    with file.with_suffix(".csv").open() as lines:
+    with file.with_suffix(".csv").open(encoding="utf-8") as lines:
         listed = list(csv.DictReader(lines))
     assert len(listed) == sum(len(row["weight"]) for row in rows)
     assert listed[0]["token"] == rows[0]["text"][rows[0]["start"][0] : rows[0]["end"][0]]
@@ -258,7 +258,7 @@ def test_what_failed_is_said_and_not_judged(tmp_path: Path, monkeypatch: pytest.
     assert list(found.failed.values()) == ["no luck"]
     assert found.answer("stable") == "not tested"
     assert found.answer("needed") != "not tested"
-    assert "Missing, as a step failed: experiment seeds" in Tree.of(found.page.read_text()).text
+    assert "Missing, as a step failed: experiment seeds" in Tree.of(found.page.read_text(encoding="utf-8")).text
 
 
 def test_an_audit_with_workers_from_nothing_and_again_from_the_store(tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ def test_an_audit_with_workers_from_nothing_and_again_from_the_store(tmp_path: P
     again = attentest.audit(file, tmp_path / "audit", **given)
     assert again.as_dict()["answers"].keys() == found.as_dict()["answers"].keys()
     assert {path.name: path.stat().st_mtime for path in (tmp_path / "store" / "entries").iterdir()} == made
-    kept = json.loads((tmp_path / "audit" / "verdict.json").read_text())
+    kept = json.loads((tmp_path / "audit" / "verdict.json").read_text(encoding="utf-8"))
     assert kept["thresholds"] == {}  # an audit says what it was told, and this time that was nothing
 
 
@@ -338,7 +338,7 @@ def test_a_subjects_audit_writes_over_nothing_else(own: Subject, tmp_path: Path)
         attentest.audit(own, tmp_path / "notes")
     audits = [attentest.audit(own, tmp_path / "audit") for _ in range(2)]
     assert audits[0].as_dict() == audits[1].as_dict()
-    summary = json.loads((tmp_path / "audit" / "summary.json").read_text())
+    summary = json.loads((tmp_path / "audit" / "summary.json").read_text(encoding="utf-8"))
     (tmp_path / "audit" / "summary.json").write_text(json.dumps(summary | {"study": "audit of another"}))
     with pytest.raises(attentest.InputError, match="holds the audit of another"):
         attentest.audit(own, tmp_path / "audit")

@@ -64,7 +64,7 @@ def test_the_most_accurate_of_those_that_are_far(
     monkeypatch.setattr(step, "FAR", 0.0)  # both are
     nearest = min((sibling, third), key=lambda other: difference(run, other).jsd.mean())
     better = attentest.open_run(shutil.copytree(nearest.path, tmp_path / "better"))
-    result = json.loads((better.path / "result.json").read_text())
+    result = json.loads((better.path / "result.json").read_text(encoding="utf-8"))
     (better.path / "result.json").write_text(json.dumps(result | {"test": result["test"] | {"f1": 1.1}}))
     others = {sibling, third} - {nearest} | {better}
     assert_of(trained_rows(tmp_path / "out", run, *others), run, better)

@@ -94,20 +94,20 @@ def test_a_whole_study(tmp_path: Path) -> None:
     outcome = run_study(study, out, Here, budget="small", store=store)
     assert outcome.failed == {}
     assert outcome.skipped == []
-    summary = json.loads((out / "summary.json").read_text())
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     assert {row["name"] for row in summary["findings"]} == set(EXPERIMENTS) | set(study.trials)
     for row in summary["findings"]:
-        finding = json.loads((out / row["folder"] / "finding.json").read_text())
+        finding = json.loads((out / row["folder"] / "finding.json").read_text(encoding="utf-8"))
         assert finding["answer"].endswith(".")
         for chart in finding["charts"]:
-            assert (out / row["folder"] / chart["svg"]).read_text().startswith("<svg")
+            assert (out / row["folder"] / chart["svg"]).read_text(encoding="utf-8").startswith("<svg")
             assert (out / row["folder"] / chart["png"]).read_bytes().startswith(b"\x89PNG")
-            assert "NaN" not in (out / row["folder"] / chart["spec"]).read_text()
+            assert "NaN" not in (out / row["folder"] / chart["spec"]).read_text(encoding="utf-8")
         assert (row["name"], len(finding["charts"])) in CHARTS
         missing = set(PAIRED.get((row["kind"], row["name"]), ())) - set(finding["summary"])
         assert not missing - {"F1, far − base", "JSD, far"}, row["name"]  # none gets far in two epochs
     assert summary["figures"] == []  # there is one model
-    with (out / "ours.csv").open() as file:
+    with (out / "ours.csv").open(encoding="utf-8") as file:
         cells = {(row["variant"], row["measure"]): float(row["value"]) for row in csv.DictReader(file)}
     assert 0 <= cells[("guide: base LSTM", "f1")] <= 1
     assert 0 <= cells[("adversary, lambda=0.01", "jsd")] <= 0.6932
@@ -115,7 +115,7 @@ def test_a_whole_study(tmp_path: Path) -> None:
     assert ("fix attention", "delta weighted tau") in cells
     assert ("frozen", "delta accuracy") in cells
     assert ("sparsegen, lambda varied", "correlation of lambda with entropy of gradient") in cells
-    assert "Budget: standard." in (out / "summary.md").read_text()
+    assert "Budget: standard." in (out / "summary.md").read_text(encoding="utf-8")
     sides = [side for paper in PAPERS for d in find_study(paper).directions for side in (d.more, d.less)]
     named = {(side.variant, side.measure) for side in sides if side.number is None}
     not_here = {("adversary, far", "f1 gain over base")}  # none gets far in two epochs
@@ -208,24 +208,24 @@ def test_models_and_seeds_stay_apart(tmp_path: Path) -> None:
     assert len(names) == len(set(names))
     outcome = run_study(study, out, Here, store=Store(tmp_path / "store"))
     assert outcome.failed == {}
-    with (out / "ours.csv").open() as file:
+    with (out / "ours.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["measure"] == "jsd"]
     assert {(row["projection"], row["seed"]) for row in rows} == {
         (p, s) for p in ("softmax", "sparsemax") for s in "01"
     }
     assert all(float(row["value"]) > 0 for row in rows)  # no model was compared with itself
-    summary = json.loads((out / "summary.json").read_text())
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     assert len(summary["findings"]) == 12
     (figure,) = summary["figures"]
     assert figure["title"] == "accuracy by weights at inference, all models"
-    rows = json.loads((out / figure["spec"]).read_text())["data"]["values"]
+    rows = json.loads((out / figure["spec"]).read_text(encoding="utf-8"))["data"]["values"]
     assert len(rows) == 6 * 4  # models and seeds, by weights
     assert {row["model"] for row in rows if row["corpus"] == "planted"} == {
         f"bilstm+additive {more}{seed}"
         for more in ("hidden=4", "hidden=8", "hidden=8 sparsemax")
         for seed in ("", " seed 1")
     }
-    assert (out / figure["svg"]).read_text().startswith("<svg")
+    assert (out / figure["svg"]).read_text(encoding="utf-8").startswith("<svg")
     assert (out / figure["png"]).read_bytes().startswith(b"\x89PNG")
 
 
@@ -234,7 +234,7 @@ def test_what_there_is_is_summarised_when_a_step_fails(tmp_path: Path) -> None:
     content |= {"models": [{"lr": 1e-3}, {"lr": 1e30}]}
     outcome = run_study(read_study(written(tmp_path, content)), tmp_path / "out", Here, store=Store(tmp_path / "store"))
     assert len(outcome.failed) == 1
-    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     assert len(summary["findings"]) == 1
     assert len(summary["missing"]) == 3
 
@@ -463,7 +463,7 @@ def test_a_study_of_pairs(tmp_path: Path) -> None:
     study = read_study(written(tmp_path, PAIRS | {"corpora": ["babi1-generated"], "paper": "vashishth2019"}))
     outcome = run_study(study, tmp_path / "out", Here, store=Store(tmp_path / "store"))
     assert outcome.failed == {}
-    with (tmp_path / "out" / "ours.csv").open() as file:
+    with (tmp_path / "out" / "ours.csv").open(encoding="utf-8") as file:
         cells = {(row["model"], row["variant"], row["measure"]) for row in csv.DictReader(file)}
     for model in ("bilstm+additive", "bilstm+additive+query", "conditional+additive"):
         assert (model, "uniform, trained and inferred", "delta accuracy %") in cells
@@ -488,7 +488,7 @@ def test_a_study_of_documents(tmp_path: Path) -> None:
     assert not any("random" in name for name in names)
     outcome = run_study(study, tmp_path / "out", Here, store=Store(tmp_path / "store"))
     assert outcome.failed == {}
-    with (tmp_path / "out" / "ours.csv").open() as file:
+    with (tmp_path / "out" / "ours.csv").open(encoding="utf-8") as file:
         cells = {(row["model"], row["variant"], row["measure"]) for row in csv.DictReader(file)}
     assert ("han", "heaviest removed: flip, random removed: flip", "share %") in cells
     assert ("han", "uniform, trained and inferred", "accuracy") in cells
@@ -521,8 +521,8 @@ def test_a_site_of_a_trial(tmp_path: Path) -> None:
     outcome = run_study(read_study(written(tmp_path, content)), out, Here, store=Store(tmp_path / "store"))
     assert outcome.failed == {}
     sites = {
-        row["name"]: json.loads((out / row["folder"] / "finding.json").read_text())["signature"]["site"]
-        for row in json.loads((out / "summary.json").read_text())["findings"]
+        row["name"]: json.loads((out / row["folder"] / "finding.json").read_text(encoding="utf-8"))["signature"]["site"]
+        for row in json.loads((out / "summary.json").read_text(encoding="utf-8"))["findings"]
     }
     assert sites == {"flips": "word", "removal": "sentence"}
     with pytest.raises(attentest.InputError, match="must be one of token, word, sentence"):
@@ -557,6 +557,6 @@ def test_a_direction_is_about_the_studys_first_model_even_where_that_failed(tmp_
     first = next(step for step in expanded.plan if step.name == "train planted cnn+additive")
     partial = expanded.summarise(lambda key: key != first.key)
     perform(partial, store)
-    summary = json.loads((store.fetch(partial.key) / "summary.json").read_text())
+    summary = json.loads((store.fetch(partial.key) / "summary.json").read_text(encoding="utf-8"))
     assert [row["replicated"] for row in summary["directions"]] == ["not tested"]
-    assert "a \\| b" in (store.fetch(partial.key) / "summary.md").read_text()
+    assert "a \\| b" in (store.fetch(partial.key) / "summary.md").read_text(encoding="utf-8")

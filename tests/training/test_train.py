@@ -105,7 +105,7 @@ def test_another_run_is_refused_unless_overwritten(corpus: attentest.Corpus, tmp
         attentest.train(corpus, tmp_path / "r", epochs=1, encoder="average", **TINY)
     run = attentest.train(corpus, tmp_path / "r", epochs=1, encoder="average", overwrite=True, **TINY)
     assert run.settings["model"]["encoder"] == "average"
-    assert (tmp_path / "r" / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "r" / "notes.txt").read_text(encoding="utf-8") == "mine"
 
 
 def test_a_folder_that_is_no_run_is_never_written_to(corpus: attentest.Corpus, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_folder_that_is_no_run_is_never_written_to(corpus: attentest.Corpus, t
     file = tmp_path / "thesis.txt"
     with pytest.raises(attentest.InputError, match="is a file"):
         attentest.train(corpus, file, epochs=1, **TINY)
-    assert file.read_text() == "precious"
+    assert file.read_text(encoding="utf-8") == "precious"
 
 
 def test_leftover_drafts_of_a_killed_process_do_not_claim_a_folder(corpus: attentest.Corpus, tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_one_class_in_dev_is_said_and_written_as_null(tmp_path: Path) -> None:
     corpus = attentest.corpora.build_corpus("odd", {**rows, "split": split})  # type: ignore[attr-defined]
     run = attentest.train(corpus, tmp_path, epochs=1, **TINY)
     assert any("dev split has one class only" in note for note in run.notes)
-    assert '"auc": null' in (tmp_path / "result.json").read_text()
+    assert '"auc": null' in (tmp_path / "result.json").read_text(encoding="utf-8")
     assert np.isnan(run.metrics["auc"])
 
 

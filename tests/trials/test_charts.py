@@ -372,15 +372,15 @@ def test_files_of_a_finding(tmp_path: Any) -> None:
     table = texts(50, ["a", "b"])
     charts = Uniform().conclude(table).charts
     finding = Finding("uniform", "q?", "a.", table, {}, {}, charts).save(tmp_path)
-    stored = json.loads((tmp_path / "finding.json").read_text())
+    stored = json.loads((tmp_path / "finding.json").read_text(encoding="utf-8"))
     assert stored["files"] == {"table": "table.parquet", "csv": "table.csv", "finding": "finding.json"}
     assert [chart["title"] for chart in stored["charts"]] == list(charts)
     for chart in stored["charts"]:
         assert set(chart) == {"title", "description", "spec", "svg", "png"}
-        assert json.loads((tmp_path / chart["spec"]).read_text()) == charts[chart["title"]]
-        assert (tmp_path / chart["svg"]).read_text().startswith("<svg")
+        assert json.loads((tmp_path / chart["spec"]).read_text(encoding="utf-8")) == charts[chart["title"]]
+        assert (tmp_path / chart["svg"]).read_text(encoding="utf-8").startswith("<svg")
         assert (tmp_path / chart["png"]).read_bytes().startswith(b"\x89PNG")
-    lines_ = (tmp_path / "table.csv").read_text().splitlines()
+    lines_ = (tmp_path / "table.csv").read_text(encoding="utf-8").splitlines()
     assert len(lines_) == 51
     assert finding.svg("change of predictions") == finding.svg(list(charts)[1])
     with pytest.raises(InputError, match="did you mean 'change of predictions'"):

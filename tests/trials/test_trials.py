@@ -41,7 +41,7 @@ def test_every_trial_gives_a_whole_finding(trained: attentest.Run, name: str) ->
     kind = trial_class(name)
     assert set(finding.signature["settings"]) == {f.name for f in fields(kind)}  # type: ignore[arg-type]
     assert finding.signature["corpus_hash"] == trained.settings["corpus"]["fingerprint"]
-    stored = json.loads(Path(finding.files["finding"]).read_text())
+    stored = json.loads(Path(finding.files["finding"]).read_text(encoding="utf-8"))
     assert stored["answer"] == finding.answer
     assert repr(pq.read_table(finding.files["table"]).to_pylist()) == repr(finding.table.to_pylist())
     assert kind.question.endswith("?")
@@ -64,8 +64,8 @@ def test_batches_and_order_change_nothing(trained: attentest.Run, name: str) -> 
             assert value == near, key
 
 
-def test_same_seed_same_table_other_seed_other_draws(run: attentest.Run) -> None:
-    first, second, other = (attentest.trial("removal", run, seed=seed).table for seed in (0, 0, 1))
+def test_same_seed_same_table_other_seed_other_draws(own_run: attentest.Run) -> None:
+    first, second, other = (attentest.trial("removal", own_run, seed=seed).table for seed in (0, 0, 1))
     assert first.equals(second)
     assert not first.equals(other)
 
@@ -109,8 +109,8 @@ def test_one_token_has_no_adversary_but_itself() -> None:
     assert columns["candidates"][0] == 1
 
 
-def test_fewer_vertices_than_k_is_said(run: attentest.Run) -> None:
-    finding = attentest.trial("adversary", run, k=100_000, texts=10)
+def test_fewer_vertices_than_k_is_said(own_run: attentest.Run) -> None:
+    finding = attentest.trial("adversary", own_run, k=100_000, texts=10)
     assert "fewer than 100000 adversaries" in finding.notes[0]
 
 
@@ -123,8 +123,8 @@ def test_logits_that_are_not_finite_are_refused_with_the_id(run: attentest.Run) 
         list(readings(model, subject.data, subject.rows))
 
 
-def test_too_few_texts_for_the_clusters_is_said(run: attentest.Run) -> None:
-    finding = attentest.trial("information", run, texts=20, runs=1)
+def test_too_few_texts_for_the_clusters_is_said(own_run: attentest.Run) -> None:
+    finding = attentest.trial("information", own_run, texts=20, runs=1)
     assert "20 texts are too few for 50 clusters" in finding.notes[0]
 
 
@@ -159,22 +159,22 @@ def test_lengths_apart_or_together_give_the_same(run: attentest.Run, monkeypatch
     assert found[0].max() > 1e-2
 
 
-def test_differences_that_a_verdict_needs_are_taken_text_by_text(run: attentest.Run) -> None:
+def test_differences_that_a_verdict_needs_are_taken_text_by_text(own_run: attentest.Run) -> None:
     def mean(values: list) -> float:
         kept = np.array(values, float)
         return float(kept[~np.isnan(kept)].mean())
 
-    flips = attentest.trial("flips", run)
+    flips = attentest.trial("flips", own_run)
     pairs = zip(*(flips.table[f"flip_{name}"].to_pylist() for name in ("heaviest", "random")), strict=True)
     assert flips.summary["flips, heaviest − random"].value == pytest.approx(
         mean([float(h) - float(r) for h, r in pairs])
     )
-    sets = attentest.trial("importance-sets", run)
+    sets = attentest.trial("importance-sets", own_run)
     removed = {name: np.nan_to_num(sets.table[name].to_numpy(), nan=1.0) for name in sets.table.column_names[6:]}
     for other in ("attention-times-gradient", "attention-gradient"):
         expected = float((removed["attention"] - removed[other]).mean())
         assert sets.summary[f"attention − {other}"].value == pytest.approx(expected, abs=1e-6)
-    known = attentest.trial("rationale", run)
+    known = attentest.trial("rationale", own_run)
     chance = known.table["rationale_share"].to_numpy()
     for name, label in (("weight_on_rationale", "weight"), ("heaviest_in_rationale", "heaviest in the rationale")):
         found = known.summary[f"{label} − tokens in the rationale"].value

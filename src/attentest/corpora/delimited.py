@@ -14,6 +14,7 @@ import pyarrow.csv as pacsv
 from attentest.corpora.columns import Columns, MissingColumnError, check_columns
 from attentest.corpora.encodings import check_encoding, without_mark
 from attentest.errors import InputError
+from attentest.files import arrow_file
 
 USUAL = {".csv": ",", ".tsv": "\t"}
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
@@ -89,9 +90,9 @@ def _read(file: Path, columns: Columns, encoding: str, separator: str, skip: int
     # every wanted column is read as text: what a label means is decided over all rows, not over the first block
     convert = pacsv.ConvertOptions(include_columns=wanted, column_types=dict.fromkeys(wanted, pa.large_string()))
     try:
-        with pacsv.open_csv(file, read, parse) as header:
+        with arrow_file(file) as opened, pacsv.open_csv(opened, read, parse) as header:
             _check_header(file, columns, header.schema.names, separator)
-        with pacsv.open_csv(file, read, parse, convert) as stream:
+        with arrow_file(file) as opened, pacsv.open_csv(opened, read, parse, convert) as stream:
             table = pa.Table.from_batches(stream, stream.schema)
     except pa.ArrowInvalid as error:
         if "Empty CSV file" in str(error):

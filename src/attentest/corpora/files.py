@@ -15,7 +15,7 @@ from attentest.corpora.corpus import Corpus
 from attentest.corpora.delimited import USUAL, first_line, read_delimited
 from attentest.corpora.encodings import check_encoding, without_mark
 from attentest.errors import InputError
-from attentest.files import name_of, read_parquet
+from attentest.files import arrow_file, name_of, read_parquet
 
 KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 _CHUNK = 50_000
@@ -141,7 +141,8 @@ def _json_value(ours: str, value: Any, where: str) -> str | None:
 
 
 def _read_parquet(file: Path, columns: Columns) -> pa.Table:
-    there = pq.read_schema(file).names
+    with arrow_file(file) as opened:
+        there = pq.read_schema(opened).names
     check_columns(str(file), columns, there)
     table = read_parquet(file, list(dict.fromkeys(columns.values())))
     return pa.table({ours: table[theirs] for ours, theirs in columns.items()})

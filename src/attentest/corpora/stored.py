@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from attentest.corpora.corpus import SPLITS, Corpus, Kind
 from attentest.errors import InputError
-from attentest.files import checked, read_parquet, write_table
+from attentest.files import arrow_file, checked, read_parquet, write_table
 
 FILE = "corpus.parquet"  # in the folder of a step
 _KEY = b"attentest.corpus"
@@ -44,7 +44,8 @@ def is_saved_corpus(path: Path) -> bool:
     if path.suffix.lower() != ".parquet" or not path.is_file():
         return False
     try:
-        return _KEY in (pq.read_schema(path).metadata or {})
+        with arrow_file(path) as file:
+            return _KEY in (pq.read_schema(file).metadata or {})
     except (OSError, pa.ArrowException):
         return False
 

@@ -13,7 +13,7 @@ from pyarrow import csv
 from attentest.display.show import show, to_pandas
 from attentest.display.tables import html_table, text_table
 from attentest.errors import InputError, unknown_name
-from attentest.files import make_folder, write_json, write_table, write_whole
+from attentest.files import arrow_file, make_folder, write_json, write_table, write_whole
 from attentest.measures.intervals import Estimate
 from attentest.trials.base import Chart
 from attentest.trials.charts.data import table_of
@@ -91,12 +91,16 @@ class Finding:
         make_folder(folder)
         names = {"table": "table.parquet", "csv": "table.csv", "finding": "finding.json"}
         write_table(folder / names["table"], self.table)
-        write_whole(folder / names["csv"], lambda draft: csv.write_csv(self.table, draft))
+        write_whole(folder / names["csv"], self._write_csv)
         undrawn = save_charts(folder, self.charts)
         saved = replace(self, notes=(*self.notes, *undrawn.values()), undrawn=tuple(undrawn))
         # names alone: a folder may be moved
         write_json(folder / names["finding"], saved.as_dict() | {"files": names})
         return replace(saved, files={kind: str(folder / name) for kind, name in names.items()})
+
+    def _write_csv(self, path: Path) -> None:
+        with arrow_file(path, "wb") as file:
+            csv.write_csv(self.table, file)
 
     def __str__(self) -> str:
         """The number, its interval, and what produced it, in one line."""
