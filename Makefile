@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo test lint bench reproduce clean
+.PHONY: install demo test lint docs bench reproduce clean
 
 install: .venv/ready
 
@@ -27,6 +27,9 @@ lint: .venv/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+docs: .venv/ready
+	$(BIN)/python -m docs.generate
 
 bench: .venv/ready
 	$(BIN)/python -m benchmarks $(ONLY)

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.directions`: run the papers' studies at small budget and put what they find into the docs.
+"""`python -m benchmarks.directions`: run the papers' studies (budget standard) and put the results into the docs.
 
 Needs the benchmarks in ATTENTEST_DATA. What is in the store (ATTENTEST_STORE or a cache) is not done again.
 """
@@ -25,7 +25,7 @@ IMDB_ROWS = 4000
 
 
 def main() -> int:
-    studies = [replace(small(paper), corpora=("sst_jw",)) for paper in PAPERS]
+    studies = [replace(standard(paper), corpora=("sst_jw",)) for paper in PAPERS]
     studies += [on_imdb(paper) for paper in PAPERS]
     try:
         summaries = [run(study) for study in studies]
@@ -45,13 +45,13 @@ def main() -> int:
     return 0
 
 
-def small(paper: str) -> Study:
-    return replace(with_budget(find_study(paper), "small"), name=f"{paper}-sst")
+def standard(paper: str) -> Study:
+    return replace(with_budget(find_study(paper), "standard"), name=f"{paper}-sst")
 
 
 def on_imdb(paper: str) -> Study:
     """What the directions need, and no more: an epoch takes nine times as long as on SST."""
-    study = replace(small(paper), name=f"{paper}-imdb", corpora=("imdb_jw",), rows=IMDB_ROWS)
+    study = replace(standard(paper), name=f"{paper}-imdb", corpora=("imdb_jw",), rows=IMDB_ROWS)
     fewer: dict[str, dict[str, Any]] = {
         "wiegreffe2019": {
             "experiments": {
@@ -77,7 +77,8 @@ def run(study: Study) -> dict[str, Any]:
     out = STUDIES / study.name
     with TerminalWatcher() as watcher:
         watcher.note(study.name)
-        outcome = run_study(replace(study, budgets={}), out, LocalPool, budget="small", watchers=[watcher])
+        applied = replace(study, budgets={"standard": {}})
+        outcome = run_study(applied, out, LocalPool, budget="standard", watchers=[watcher])
     if outcome.failed:
         raise attentest.InputError(f"{study.name}: {outcome.failed}")
     found: dict[str, Any] = json.loads((out / "summary.json").read_text(encoding="utf-8"))

@@ -19,7 +19,7 @@ from benchmarks.reproduction import PAGE, replaced
 
 DECODERS = ({"decoder": "context"}, {"decoder": "context+query"})
 UNIFORM = {"uniform": {"weights": ("uniform",)}}
-CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (  # what is other than in the paper's study at small budget
+CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (  # what is other than in the paper's study at the budget standard
     ("sst_jw", {}),
     ("babi1", {"models": DECODERS}),
     ("babi1-generated", {"models": DECODERS[1:], "experiments": {}}),
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def of(number: int, corpus: str, changes: dict[str, Any]) -> Study:
-    study = with_budget(find_study("vashishth2019"), "small")
+    study = with_budget(find_study("vashishth2019"), "standard")
     trials: dict[str, dict[str, Any]] = {"uniform": {}, **({"rationale": {}} if corpus.startswith("babi") else {})}
     on = {**study.training_on, "babi1-generated": study.training_on["babi1"]}
     everything = {"training_on": on, "rows": None, "texts": None, "trials": trials, "corpora": (corpus,)}

@@ -5,16 +5,20 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import attentest
 from attentest import cli
-from attentest.training.settings import GROUPS
+from attentest.cli import options
+from attentest.cli.app import ORDER
+from attentest.cli.corpus_options import CorpusOptions
+from attentest.settings import settings_of
+from attentest.training.settings import known_settings
 
 TINY = ["--epochs", "1", "--dimension", "8", "--hidden", "4"]
 
@@ -136,11 +140,17 @@ def test_lists(command) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_trials_are_listed_and_held(command, run: attentest.Run) -> None:  # type: ignore[no-untyped-def]
+    from attentest.studies.experiments import EXPERIMENTS
     from attentest.trials import TRIALS
 
     listed = json.loads(command("trials", "--json").out)
-    assert set(listed) == set(TRIALS)
-    assert all(name in command("trials").out for name in TRIALS)
+    assert set(listed) == {"trials", "experiments"}
+    assert set(listed["trials"]) == set(TRIALS)
+    assert set(listed["experiments"]) == set(EXPERIMENTS)
+    assert listed["experiments"]["seeds"]["settings"] == {"seeds": 8}
+    said = command("trials").out
+    names = [*(f"\ntrial: {name}\n" for name in TRIALS), *(f"\nexperiment: {name}\n" for name in EXPERIMENTS)]
+    assert all(name in said for name in names)
     found = json.loads(command("trial", "permutation", run.path, "-o", "permutations=5", "--json").out)
     assert set(found) >= {"trial", "answer", "summary", "signature", "files"}
     assert found["signature"]["settings"]["permutations"] == 5
@@ -222,13 +232,26 @@ def test_unwritable_folder(command, tmp_path: Path) -> None:  # type: ignore[no-
     assert "cannot be written" in answer.err
 
 
-def test_defaults_of_the_command_line_are_those_of_the_library() -> None:
-    defaults = {name: p.default for name, p in inspect.signature(cli.train).parameters.items()}
-    for group, settings in GROUPS.items():
-        for field in fields(settings):
-            # a corpus's recipe comes between, and an option that may be repeated has no empty list
-            expected = None if group == "text" or field.default == () else field.default
-            assert defaults[field.name] == expected, field.name
+def test_the_command_line_gives_the_library_only_what_the_user_gave(  # type: ignore[no-untyped-def]
+    command, tmp_path: Path
+) -> None:
+    """So defaults are those of the library, and a corpus's recipe comes between."""
+    assert command("train", "planted", "--rows", "60", "--out", tmp_path / "r", *TINY).code == 0
+    corpus = attentest.load("planted", rows=60)
+    run = attentest.train(corpus, tmp_path / "twin", epochs=1, dimension=8, hidden=4)
+    groups = ("corpus", "text", "model", "training")
+    assert [attentest.open_run(tmp_path / "r").settings[name] for name in groups] == [
+        run.settings[name] for name in groups
+    ]
+
+
+def test_every_setting_and_every_parameter_of_load_is_an_option_of_train() -> None:
+    options = inspect.signature(cli.train).parameters
+    assert set(known_settings()) <= set(options)
+    parameters = [p for p in inspect.signature(attentest.load).parameters.values() if p.kind is p.KEYWORD_ONLY]
+    defaults = {one.name: one.default for one in settings_of(CorpusOptions)}
+    assert {p.name: p.default for p in parameters}.items() <= defaults.items()
+    assert set(defaults) <= set(options)
 
 
 def test_a_training_that_stands_on_another(tmp_path: Path) -> None:
@@ -251,7 +274,7 @@ def test_help_names_every_command_without_importing_torch() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip().endswith("False")
-    assert all(name in out for name in ("train", "show", "corpora", "models"))
+    assert all(name in out for name in ORDER)
 
 
 def test_a_closed_pipe_is_no_error(run: attentest.Run) -> None:
@@ -262,6 +285,82 @@ def test_a_closed_pipe_is_no_error(run: attentest.Run) -> None:
         process.stdout.close()
         said = process.stderr.read()
     assert b"Traceback" not in said
+
+
+def test_show_two_models_on_one_sentence_and_on_test_texts(  # type: ignore[no-untyped-def]
+    command, reviews: Path, tmp_path: Path
+) -> None:
+    columns = ["--text", "body", "--label", "stars"]
+    for name in ("a", "b"):
+        assert command("train", reviews, *columns, "--out", tmp_path / name, *TINY, "--seed", len(name)).code == 0
+    both = (tmp_path / "a", tmp_path / "b")
+    found = json.loads(command("show", *both, "--text", "a good unheard one", "--json").out)
+    assert [(one["model"], one["text"]) for one in found] == [("a", "a good unheard one"), ("b", "a good unheard one")]
+    assert found[0]["unknown"] == [False, False, True, True]
+    assert "unknown: unheard, one" in command("show", tmp_path / "a", "--text", "a good unheard one").out
+    shown = json.loads(command("show", *both, "-n", 2, "--json").out)
+    assert [one["model"] for one in shown] == ["a", "b", "a", "b"]
+    assert shown[0]["text"] == shown[1]["text"] != shown[2]["text"]
+    assert command("train", "planted", "--rows", "60", "--out", tmp_path / "c", *TINY).code == 0
+    other = command("show", tmp_path / "a", tmp_path / "c")
+    assert other.code == 2
+    assert "No test text has the id" in other.err or "was tested on other texts" in other.err
+
+
+@pytest.mark.parametrize("module", ["attentest", "attentest.cli"])
+def test_the_program_is_a_module_too(module: str) -> None:
+    said = subprocess.run([sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout == f"attentest {attentest.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("attentest audit x --budget ", ["quick", "standard", "paper"]),
+        ("attentest study jain2019 --budget s", ["standard"]),
+        ("attentest study x --engine ", ["local", "ray"]),
+        ("attentest trial x y --device c", ["cpu", "cuda"]),
+        ("attentest train x --encoder cnn", ["cnn", "cnn-wide"]),
+        ("attentest train x --select-by ", ["auc", "f1", "accuracy", "loss"]),
+        ("attentest train x --freeze e", ["embedding", "encoder"]),
+        ("attentest train x --format acl", ["aclimdb"]),
+        ("attentest audit x -s batch", ["batch_size="]),
+        ("attentest audit x --fail-on not-f", ["not-faithful"]),
+        ("attentest trial perm", ["permutation"]),
+        ("attentest study wie", ["wiegreffe2019"]),
+        ("attentest sta", ["status"]),
+    ],
+)
+def test_completion_offers_values(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, offered: list[str]
+) -> None:
+    """As a shell asks for it, at the end of a line."""
+    monkeypatch.setenv("_ATTENTEST_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
+    with pytest.raises(SystemExit):
+        cli.app(prog_name="attentest")
+    assert capsys.readouterr().out.split() == offered
+
+
+def test_flags_are_shown_as_flags_and_values_with_their_choices(command) -> None:  # type: ignore[no-untyped-def]
+    shown = command("audit", "--help").out
+    assert "<bool>" not in shown
+    assert re.search(r"--dry-run +Print the steps", shown)
+    assert re.search(r"--budget +quick\|standard\|paper +Budget", shown)
+    assert re.search(r"--engine +local\|ray +Engine: local processes, or a Ray cluster \[local\]\.", shown)
+
+
+def test_names_that_the_help_knows_without_importing_are_those_of_the_library() -> None:
+    from attentest.studies import schema
+
+    assert schema.BUDGETS == options.BUDGETS
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, "0 steps"), (1, "1 step"), (2, "2 steps"), (1234, "1,234 steps")])
+def test_counts_are_in_the_right_number(number: int, said: str) -> None:
+    assert options.counted(number, "step") == said
+    assert options.counted(1, "entry", "entries") == "1 entry"
 
 
 def test_version(command) -> None:  # type: ignore[no-untyped-def]
@@ -275,7 +374,7 @@ def test_ctrl_c_says_how_to_go_on(command, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("attentest.train", stopped, raising=False)
     answer = command("train", "planted", "--rows", "60", "--out", tmp_path / "r")
     assert answer.code == 130
-    assert "goes on from its last epoch" in answer.err
+    assert "attentest: Interrupted. Run the same command again to resume from the last epoch.\n" in answer.err
 
 
 def test_a_narrow_terminal_encoding_is_no_error() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -171,11 +172,35 @@ def test_report_of_the_audit(place: Place, call: Callable[..., Said], tmp_path: 
     said = call("report", place.out, "--out", tmp_path / "page.html", "--json")
     assert said.code == 0
     assert json.loads(said.out)["page"] == str(tmp_path / "page.html")
-    assert (tmp_path / "page.html").is_file()
+    assert {path.name for path in tmp_path.iterdir()} == {"page.html", "page_files"}
+    contents = re.findall(r'<li><a href="#[^"]*">([^<]*)</a></li>', (tmp_path / "page.html").read_text("utf-8"))
+    assert {"uniform", "experiment: uniform", "adversary", "experiment: adversary"} <= set(contents)
     printed = call("report", place.out, "--fail-on", "untested-plausible")
     assert printed.code == 1
     assert "plausible" in printed.out
     assert call("report", place.out, "--fail-on", "not-plausible").code == 0
+
+
+@pytest.mark.usefixtures("audited")
+def test_options_of_an_audit_are_settings_of_train_and_a_device_makes_no_new_steps(
+    place: Place, call: Callable[..., Said]
+) -> None:
+    def steps(*more: str) -> list[dict]:
+        found: list[dict] = json.loads(call(*place.audit, "--dry-run", "--json", *more).out)["steps"]
+        return found
+
+    assert all(step["done"] for step in steps("--device", "cpu"))
+    assert all(step["done"] for step in steps("--seed", "0"))
+    for other in (["--seed", "1"], ["--max-tokens", "9"], ["--encoder", "cnn"]):
+        trained = [step for step in steps(*other) if step["name"].startswith("train")]
+        assert trained
+        assert not any(step["done"] for step in trained)
+    twice = call(*place.audit, "--seed", "1", "-s", "seed=2")
+    assert twice.code == 2
+    assert "'seed' was given twice, as --seed and with -s" in twice.err
+    refused = call(*place.audit, "--device", "abacus", "--seed", "3")
+    assert refused.code == 2
+    assert "The device 'abacus' is not known; choose auto, cpu or cuda." in refused.err
 
 
 def test_a_dry_run_prints_the_plan_and_does_nothing(place: Place, call: Callable[..., Said], tmp_path: Path) -> None:

@@ -86,13 +86,15 @@ def test_killed_and_started_again_the_tables_are_the_same(study: Path, tmp_path:
         (("study", "wiegrefe2019"), "did you mean 'wiegreffe2019'"),
         (("study", "nothing.yaml"), "no such file"),
         (("study", "jain2019", "--engine", "slurm"), "choose local or ray"),
-        (("study", "jain2019", "--budget", "huge", "--corpus", "planted"), "small, paper"),
+        (("study", "jain2019", "--budget", "huge", "--corpus", "planted"), "quick, standard, paper"),
+        (("study", "own.yaml", "--budget", "quick"), "own does not say what the budget quick changes"),
         (("study", "jain2019", "imdb"), "name corpora after --corpus"),
         (("status", "."), "is not a study's folder"),
         (("study", "jain2019", "--corpus", "nothing"), "nothing"),
     ],
 )
 def test_bad_input_is_a_sentence(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(YAML)
     found = subprocess.run(
         [sys.executable, "-m", "attentest.cli", *arguments], capture_output=True, text=True, check=False, cwd=tmp_path
     )
@@ -108,4 +110,4 @@ def test_a_failed_step_is_listed(tmp_path: Path) -> None:
     assert found.returncode == 1
     assert "failed: train planted" in found.stdout
     assert "Training diverged" in found.stdout
-    assert "stand on failed steps" in found.stdout
+    assert "depend on failed steps" in found.stdout

@@ -9,7 +9,6 @@ import shlex
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -17,10 +16,12 @@ from typing import Any
 
 import pytest
 import typer
+from docs.generate import PAGE, every_command, filled, parameters
 from typer.testing import CliRunner
 
 import attentest
 from attentest import cli
+from attentest.cli.app import ORDER
 from attentest.corpora import FORMATS, corpus_names
 from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, STRUCTURES
 from attentest.models.decoders import DECODERS
@@ -63,15 +64,7 @@ def items(text: str) -> list[str]:
     return [" ".join(item.split()) for item in re.findall(r"^- (.*(?:\n  .*)*)", text, re.MULTILINE)]
 
 
-def every_command(command: Any, name: str = "attentest") -> Iterator[tuple[str, Any]]:
-    """The commands by their full names, the program itself among them; groups alone do nothing."""
-    if name == "attentest" or not hasattr(command, "commands"):
-        yield name, command
-    for word, inner in getattr(command, "commands", {}).items():
-        yield from every_command(inner, f"{name} {word}")
-
-
-COMMANDS = dict(every_command(typer.main.get_command(cli.app)))
+COMMANDS = dict(every_command())
 
 
 def commands() -> list[tuple[str, str]]:
@@ -220,27 +213,40 @@ def test_every_command_has_a_section_and_no_other_has() -> None:
     assert set(sections("commands.md")) == set(COMMANDS)
 
 
+def test_the_tables_of_commands_are_those_of_the_program() -> None:
+    written = PAGE.read_text(encoding="utf-8")
+    assert written == filled(written), "docs/commands.md is behind the program; run: make docs"
+
+
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_of_a_command_has_a_paragraph(name: str) -> None:
+def test_a_command_has_an_introduction_an_example_and_a_line_for_each_option(name: str) -> None:
     section = sections("commands.md")[name]
     assert re.search(rf"```bash\n{name}[ \n]", section), f"{name} has no example"
-    assert not section.startswith(("```", "- ")), f"{name} has no sentence"
-    told = [re.fullmatch(r"((?:`-[\w-]+`(?:, )?)+): .{10,}", item) for item in items(section)]
-    assert all(told), f"{name}: an option is written - `--option`: what it does"
-    shown = [flag for match in told if match for flag in re.findall(r"`(.*?)`", match[1])]
-    parameters = [parameter for parameter in COMMANDS[name].params if not getattr(parameter, "hidden", False)]
-    options = [one for one in parameters if one.param_type_name == "option"]
-    flags = [flag for one in options for flag in (*one.opts, *one.secondary_opts) if flag not in ("-h", "--help")]
-    assert sorted(shown) == sorted(flags)
-    for argument in (one for one in parameters if one.param_type_name == "argument"):
-        assert f"`{argument.name.upper()}`" in section, argument.name
+    assert not section.startswith(("```", "- ", "<!--")), f"{name} has no introduction"
+    lines = [line for line in section.splitlines() if line.startswith("| `")]
+    for one in parameters(COMMANDS[name]):
+        shown = [f"`{one.metavar}`"] if one.param_type_name == "argument" else [*one.opts, *one.secondary_opts]
+        assert any(all(flag in line for flag in shown) for line in lines), f"{one.name} has no line; run: make docs"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_has_a_help_text_that_stands_alone(name: str) -> None:
+    assert 10 < len(COMMANDS[name].help) < 130
+    for one in parameters(COMMANDS[name]):
+        assert re.match(r"[A-Zλ].{10,}\.$", one.help or ""), f"{name}: {one.name} has the help {one.help!r}"
+        assert len(one.help) < 150, one.help
+
+
+def test_help_lists_commands_in_an_order_that_names_all() -> None:
+    group = typer.main.get_command(cli.app)
+    assert group.list_commands(None) == list(ORDER)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_shows_what_stands_in_brackets(name: str) -> None:
     shown = CliRunner().invoke(cli.app, [*name.split()[1:], "--help"], terminal_width=100).output
     bare = re.sub(r"[\s│]", "", shown)  # as if no line were broken
-    for said in (getattr(parameter, "help", None) or "" for parameter in COMMANDS[name].params):
+    for said in (parameter.help for parameter in parameters(COMMANDS[name])):
         assert all(re.sub(r"\s", "", default) in bare for default in re.findall(r"\[.*?\]", said)), said
 
 

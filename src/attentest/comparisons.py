@@ -91,6 +91,7 @@ def compare(
     *,
     budget: str = "quick",
     texts: int | None = None,
+    device: str = "auto",
     thresholds: Mapping[str, float] | None = None,
     overwrite: bool = False,
     engine: str = "local",
@@ -103,7 +104,7 @@ def compare(
     check_thresholds(thresholds or {})
     make_runner = runner_for(engine, workers, address)
     first, second = (Run(run) if isinstance(run, str | Path) else run for run in (a, b))
-    planned = plan_comparison(first, second, budget, texts)
+    planned = plan_comparison(first, second, budget, texts, device)
     folder = Path(out)
     outcome = run_planned(planned, folder, make_runner, open_store(store), watchers, overwrite)
     report, page = write_report(folder, thresholds=thresholds or {})

@@ -259,8 +259,8 @@ def test_vectors_given_are_copied_and_padding_is_not_trained() -> None:
         ({"alignment": "dott"}, "did you mean 'dot'"),
         ({"projection": "softmaks"}, "did you mean 'softmax'"),
         ({"projection": "entmax:0"}, "from 1 to 4"),
-        ({"self_projection": "uniform"}, "Unknown projection 'uniform'"),
-        ({"self_projection": "preset"}, "Unknown projection 'preset'"),
+        ({"self_projection": "uniform"}, "Unknown self_projection 'uniform'"),
+        ({"self_projection": "preset"}, "Unknown self_projection 'preset'"),
         ({"hidden": 1}, "hidden is 1; it must be at least 2."),
     ],
 )

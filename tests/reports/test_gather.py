@@ -320,6 +320,7 @@ def test_a_page_elsewhere_writes_nothing_into_the_folder(mine: Path, audit: Path
         _, page = write_report(folder, tmp_path / "pages" / folder.name / "page.html")
         assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
         assert broken_links(page) == []
+        assert {path.name for path in page.parent.iterdir()} == {"page.html", "page_files"}
 
 
 def test_an_audit_that_was_stopped_is_told_to_go_on(tmp_path: Path) -> None:

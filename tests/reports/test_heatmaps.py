@@ -125,3 +125,39 @@ def test_all_zero_weights_can_be_shown() -> None:
 def test_rationale_is_underlined() -> None:
     page = Heatmaps([heatmap("a b", [0.5, 0.5], rationale=[0, 1])]).html()
     assert page.count('class="r"') == 1
+
+
+UNKNOWN = {"unknown": [False, True, True, True], "model": "mine"}
+
+
+def test_unknown_words_are_marked_in_html_svg_terminal_and_json() -> None:
+    one = heatmap("good <qx> film <qx>", [0.7, 0.1, 0.1, 0.1], **UNKNOWN)
+    assert one.unknown_words == ["<qx>", "film"]
+    found, plain = Heatmaps([one]), Heatmaps([heatmap("good <qx> film <qx>")])
+    page = found.html()
+    marked = re.findall(r'<span class="u" title="not in the vocabulary">([^<]*)</span>', page)
+    assert marked == ["&lt;qx&gt;", "film", "&lt;qx&gt;"]
+    assert "dotted: not in the vocabulary" in page
+    assert 'class="u"' not in plain.html()
+    lines = [node for node in ElementTree.fromstring(found.svg()).iter() if node.tag.endswith("line")]
+    assert [line[0].text for line in lines] == ["not in the vocabulary"] * 3
+    assert "<line" not in plain.svg()
+    assert "heaviest: good 0.70, <qx> 0.10, film 0.10; unknown: <qx>, film\n" in printed(found)
+    assert "unknown" not in printed(plain)
+    underlined = printed(found, force_terminal=True, color_system="truecolor")
+    assert re.findall(r"\x1b\[4;[\d;]*m([^\x1b]+)", underlined) == ["<qx>", "film", "<qx>"]
+    assert one.as_dict()["unknown"] == [False, True, True, True]
+    assert "unknown" not in plain[0].as_dict()
+
+
+def test_many_unknown_words_are_cut_short_in_the_terminal() -> None:
+    one = heatmap("a b c d e f g", unknown=[True] * 7)
+    assert "; unknown: a, b, c, d, e and 2 more\n" in printed(Heatmaps([one]))
+
+
+def test_whose_weights_these_are_is_told_everywhere() -> None:
+    found = Heatmaps([heatmap("good film", model="<b>"), heatmap("good film", model="other")])
+    assert re.findall(r"<span>1  (.*?)</span>", found.html()) == ["&lt;b&gt;", "other"]
+    assert re.findall(r"1  (\S+)  yes", printed(found)) == ["<b>", "other"]
+    assert "&lt;b&gt; · yes 0.75" in found.svg()
+    assert [one.as_dict()["model"] for one in found] == ["<b>", "other"]

@@ -18,7 +18,7 @@ import attentest
 from attentest.engine import Store
 from attentest.engine.perform import perform
 from attentest.engine.scheduler import run_plan
-from attentest.studies import PAPERS, find_study
+from attentest.studies import PAPERS, audit, find_study
 from attentest.studies.cells import Cell, f1_gain
 from attentest.studies.directions import Direction, Side, examine, of_cells, of_published
 from attentest.studies.expand import expand, with_budget
@@ -26,7 +26,7 @@ from attentest.studies.experiments import EXPERIMENTS, experiment_class, make_ex
 from attentest.studies.folder import status
 from attentest.studies.published import compare, of_corpus, published
 from attentest.studies.run_study import plan_study, run_study
-from attentest.studies.schema import Study, read_study
+from attentest.studies.schema import BUDGETS, Study, read_study
 
 SMALL = {
     "name": "small",
@@ -115,7 +115,7 @@ def test_a_whole_study(tmp_path: Path) -> None:
     assert ("fix attention", "delta weighted tau") in cells
     assert ("frozen", "delta accuracy") in cells
     assert ("sparsegen, lambda varied", "correlation of lambda with entropy of gradient") in cells
-    assert "Budget: small." in (out / "summary.md").read_text()
+    assert "Budget: standard." in (out / "summary.md").read_text()
     sides = [side for paper in PAPERS for d in find_study(paper).directions for side in (d.more, d.less)]
     named = {(side.variant, side.measure) for side in sides if side.number is None}
     not_here = {("adversary, far", "f1 gain over base")}  # none gets far in two epochs
@@ -244,8 +244,21 @@ def test_unknown_studies() -> None:
         find_study("jain2020")
     with pytest.raises(attentest.InputError, match="no such file"):
         find_study("nothing.yaml")
-    with pytest.raises(attentest.InputError, match="small, paper"):
+    with pytest.raises(attentest.InputError, match="quick, standard, paper"):
         with_budget(find_study("jain2019"), "huge")
+
+
+def test_budgets_have_the_names_of_those_of_audits_and_the_earlier_one(tmp_path: Path) -> None:
+    assert tuple(audit.BUDGETS) == BUDGETS
+    content = {"corpora": ["planted"], "columns": {"rows": 60}, "budgets": {"small": {"texts": 7}}}
+    study = read_study(written(tmp_path, content))
+    assert list(study.budgets) == ["standard"]
+    for name in ("small", "standard"):
+        planned = plan_study(study, name)
+        assert (planned.budget, planned.study.texts) == ("standard", 7)
+    assert plan_study(study, "paper").study.texts is None
+    with pytest.raises(attentest.InputError, match="budget quick changes; choose from: standard, paper, or add it"):
+        plan_study(study, "quick")
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -255,7 +268,7 @@ def test_every_paper_has_a_study_and_figures(paper: str) -> None:
     tables = {row.table for row in published(paper)}
     assert len(tables) >= 2
     assert set(study.tolerances) <= tables
-    for budget in ("small", "paper"):
+    for budget in BUDGETS:
         assert with_budget(study, budget).corpora
 
 

@@ -139,8 +139,8 @@ def test_marks_of_a_text_that_was_cut() -> None:
     ("settings", "said"),
     [
         ({"tokenizer": "wrd"}, "Unknown tokenizer 'wrd'; did you mean 'word'"),
-        ({"digits": "drop"}, "Unknown digits rule 'drop'"),
-        ({"long": "cutt"}, "Unknown rule for long texts 'cutt'; did you mean 'cut'"),
+        ({"digits": "drop"}, "Unknown digits 'drop'"),
+        ({"long": "cutt"}, "Unknown long 'cutt'; did you mean 'cut'"),
         ({"min_frequency": 0}, "min_frequency is 0; it must be at least 1"),
         ({"max_tokens": -1}, "max_tokens is -1; it must be at least 1"),
         ({"dimension": 0}, "dimension is 0"),

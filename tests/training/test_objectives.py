@@ -11,8 +11,9 @@ import torch
 import attentest
 from attentest.text.batches import Batch
 from attentest.text.sequences import Sequences
-from attentest.training.fit import Progress, TrainingSettings
+from attentest.training.fit import Progress
 from attentest.training.objectives import Adversary
+from attentest.training.settings import TrainingSettings
 
 SMALL = {"dimension": 12, "hidden": 8, "epochs": 2}
 

@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 from typer import Option
+from typer.core import TyperCommand, TyperGroup
 
 from attentest.version import __version__
+
+ORDER = (  # of the commands in the help: what most people need first
+    *("audit", "train", "show", "trial", "compare", "report", "study", "status"),
+    *("trials", "corpora", "models", "store"),
+)
+
+
+def with_default(help: str, default: object) -> str:
+    """The help of an option, with what holds without it in brackets."""
+    return f"{help.removesuffix('.')} [{default}]."
+
+
+def _tidied(parameters: Sequence[Any]) -> list[Any]:
+    """Arguments in capitals, flags without a type, defaults in brackets at the end of the help."""
+    for parameter in parameters:
+        if parameter.param_type_name == "argument":
+            parameter.metavar = parameter.metavar or parameter.name.upper()
+        elif parameter.is_flag:
+            parameter.metavar = ""
+        elif parameter.show_default and parameter.default not in (None, ()):
+            parameter.help = with_default(parameter.help, parameter.default)
+        parameter.show_default = False
+    return list(parameters)
+
+
+class _Command(TyperCommand):
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _tidied(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _tidied(super().get_params(ctx))
+
 
 app = typer.Typer(
     name="attentest",
@@ -16,7 +56,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",  # in "rich", what stands in brackets would be taken for a style and left out
     context_settings={"help_option_names": ["-h", "--help"]},
+    cls=_Group,
 )
+store_app = typer.Typer(no_args_is_help=True, help="Manage the store of finished steps.", cls=_Group)
+command = partial(app.command, cls=_Command)
+store_command = partial(store_app.command, cls=_Command)
 
 
 def _version(wanted: bool) -> None:
@@ -27,6 +71,8 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
 ) -> None:
     pass

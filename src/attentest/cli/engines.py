@@ -11,38 +11,71 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Option
 
+from attentest.cli.options import BUDGETS, ENGINES, RUNNING, counted, offering
+
 if TYPE_CHECKING:
     from attentest.engine.scheduler import Outcome, Watcher
     from attentest.engine.store import Store
     from attentest.studies.expand import StudyPlan
 
-Overwrite = Annotated[bool, Option("--overwrite", help="Replace what the folder holds from other settings.")]
-DryRun = Annotated[bool, Option("--dry-run", help="Print the steps and an estimate of their time.")]
-Engine = Annotated[str, Option(help="local or ray.")]
-Workers = Annotated[int | None, Option(help="Processes of the local engine [all cores].")]
-Address = Annotated[str | None, Option(help="Of a Ray cluster, e.g. auto [a Ray of its own].")]
-StorePlace = Annotated[str | None, Option(help="Folder or URL where results are kept [ATTENTEST_STORE or a cache].")]
+
+def budget_option(help: str) -> Any:
+    return Option(help=help, metavar="|".join(BUDGETS), autocompletion=offering(BUDGETS))
+
+
+Overwrite = Annotated[
+    bool, Option("--overwrite", help="Replace the contents of that folder, if it was made with other settings.")
+]
+DryRun = Annotated[
+    bool, Option("--dry-run", help="Print the steps and an estimate of their time; run none.", rich_help_panel=RUNNING)
+]
+Engine = Annotated[
+    str,
+    Option(
+        help="Engine: local processes, or a Ray cluster.",
+        metavar="|".join(ENGINES),
+        autocompletion=offering(ENGINES),
+        rich_help_panel=RUNNING,
+    ),
+]
+Workers = Annotated[
+    int | None, Option(help="Number of processes of the local engine [all cores].", rich_help_panel=RUNNING)
+]
+Address = Annotated[
+    str | None, Option(help="Ray cluster address, e.g. auto [starts a local one].", rich_help_panel=RUNNING)
+]
+StorePlace = Annotated[
+    str | None,
+    Option(
+        help="Folder or URL of the store of finished steps [the variable ATTENTEST_STORE, or a cache].",
+        metavar="PLACE",
+        rich_help_panel=RUNNING,
+    ),
+]
 
 
 @contextmanager
-def watched(quiet: bool, kind: str) -> Iterator[Watcher]:
-    """A progress bar for the steps of a study, an audit or a comparison; stopped by hand, a sentence about resuming."""
+def watched(quiet: bool) -> Iterator[Watcher]:
+    """A progress bar for the steps of a study, an audit or a comparison; after Ctrl-C, a message about resuming."""
     from attentest.cli.terminal import TerminalWatcher
 
     with TerminalWatcher(quiet=quiet) as watcher:
         try:
             yield watcher
         except KeyboardInterrupt:
-            print(f"attentest: stopped. Started again, the {kind} goes on from what is finished.", file=sys.stderr)
+            print(
+                "attentest: Interrupted. Run the same command again to resume; finished steps are kept.",
+                file=sys.stderr,
+            )
             raise typer.Exit(130) from None
 
 
 def print_outcome(outcome: Outcome) -> None:
-    print(f"{outcome.done} steps run, {outcome.reused} from the store")
+    print(f"{counted(outcome.done, 'step')} run, {outcome.reused} from the store")
     for step, error in outcome.failed.items():
         print(f"failed: {step}\n  {error}")
     if outcome.skipped:
-        print(f"not run, as they stand on failed steps: {', '.join(outcome.skipped)}")
+        print(f"not run, because they depend on failed steps: {', '.join(outcome.skipped)}")
 
 
 def print_plan(expanded: StudyPlan, store: Store, as_json: bool) -> None:
@@ -56,4 +89,4 @@ def print_plan(expanded: StudyPlan, store: Store, as_json: bool) -> None:
         return
     for row in rows:
         print(f"{'done' if row['done'] else '{:.0f} s'.format(row['seconds']):>8}  {row['name']}")
-    print(f"{len(rows)} steps, about {max(1, round(left / 60))} min on one core")
+    print(f"{counted(len(rows), 'step')}, about {max(1, round(left / 60))} min on one core")

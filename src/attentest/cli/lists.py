@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from attentest.cli.app import app
+from attentest.cli.app import command
 from attentest.cli.options import AsJson
 
 
-@app.command()
+@command()
 def corpora(as_json: AsJson = False) -> None:
-    """List the corpora that have a name, and the original layouts that --format reads."""
+    """List the named corpora, and the original layouts that --format reads."""
     from attentest.corpora import FORMATS, corpus_names
 
     _print_lists(
@@ -19,29 +19,25 @@ def corpora(as_json: AsJson = False) -> None:
     )
 
 
-@app.command()
+@command()
 def models(as_json: AsJson = False) -> None:
-    """List the parts a model can be made of."""
-    from attentest.models import ALIGNMENTS, DECODERS, ENCODERS, PAIRINGS, PROJECTIONS, STRUCTURES
+    """List the parts of models: encoders, alignments, projections and others."""
+    _print_lists({f"{part}s": names for part, names in model_parts().items()}, as_json)
 
-    parts = {
-        "structures": STRUCTURES,
-        "encoders": ENCODERS,
-        "alignments": ALIGNMENTS,
-        "projections": PROJECTIONS,
-        "pairings": PAIRINGS,
-        "decoders": DECODERS,
+
+def model_parts() -> dict[str, dict[str, str]]:
+    """What each setting of a model that names a part can be; a parameter is shown with its default."""
+    from attentest.models.settings import registries
+
+    return {
+        part: {_with_parameter(name, one.parameter): one.summary for name, one in registry.items()}
+        for part, registry in registries().items()
+        if part != "self_projection"  # projections that need nothing from outside the model
     }
-    _print_lists(
-        {
-            title: {
-                name if part.parameter is None else f"{name}:{part.parameter:g}": part.summary
-                for name, part in registry.items()
-            }
-            for title, registry in parts.items()
-        },
-        as_json,
-    )
+
+
+def _with_parameter(name: str, parameter: float | None) -> str:
+    return name if parameter is None else f"{name}:{parameter:g}"
 
 
 def _print_lists(lists: dict[str, dict[str, str]], as_json: bool) -> None:

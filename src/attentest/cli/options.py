@@ -1,57 +1,98 @@
-"""Options that several commands have, and what is made of what the user wrote."""
+"""Options that are made from settings, options that several commands have, and what is made of what the user wrote."""
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import sys
-from collections.abc import Callable, Container
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer import Option
 
+from attentest.cli.app import with_default
 from attentest.errors import InputError
+from attentest.settings import Setting
 
-CORPUS, TEXT, MODEL, TRAINING = "Corpus", "Text", "Model", "Training"
+Command = TypeVar("Command", bound=Callable[..., Any])
+MODEL, TRAINING, RUNNING = "Model", "Training", "Execution"
+BUDGETS = ("quick", "standard", "paper")
+ENGINES = ("local", "ray")
+DEVICES = ("auto", "cpu", "cuda")
+PAIR = "NAME=VALUE"
+WIDEST = 24  # of names to choose from beside an option; more of them stand in its help
 
-AsJson = Annotated[bool, Option("--json", help="Print one JSON object instead.")]
-Threads = Annotated[int | None, Option(help="CPU threads [all cores].")]
-Device = Annotated[str, Option(help="auto, cpu or cuda.")]
 
-TextColumn = Annotated[str | None, Option(help="Column of the texts [text].", rich_help_panel=CORPUS)]
-SecondColumn = Annotated[
-    str | None, Option(help="Column of a second text: a question, a hypothesis.", rich_help_panel=CORPUS)
+def offering(names: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str], list[str]]:
+    """Completion of a value from these names."""
+
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in (names() if callable(names) else names) if name.startswith(incomplete)]
+
+    return complete
+
+
+AsJson = Annotated[bool, Option("--json", help="Print one JSON object instead of text.")]
+Threads = Annotated[int | None, Option(help="CPU threads [all cores].", rich_help_panel=RUNNING)]
+Device = Annotated[
+    str,
+    Option(
+        help="Device to compute on; auto takes a GPU if there is one.",
+        metavar="|".join(DEVICES),
+        autocompletion=offering(DEVICES),
+        rich_help_panel=RUNNING,
+    ),
 ]
-LabelColumn = Annotated[str | None, Option(help="Column of the labels [label].", rich_help_panel=CORPUS)]
-SplitColumn = Annotated[str | None, Option(help="Column that says train, dev or test.", rich_help_panel=CORPUS)]
-IdColumn = Annotated[str | None, Option(help="Column of the ids.", rich_help_panel=CORPUS)]
-RationaleColumn = Annotated[
-    str | None, Option(help="Column with a 0/1 for each word of the text.", rich_help_panel=CORPUS)
-]
-Positive = Annotated[str | None, Option(help="The positive one of two classes [the last].", rich_help_panel=CORPUS)]
-Format = Annotated[
-    str | None,
-    Option(help="The original layout that SOURCE is in; see 'attentest corpora'.", rich_help_panel=CORPUS),
-]
-Encoding = Annotated[str, Option(help="Encoding of a text file.", rich_help_panel=CORPUS)]
-DataDir = Annotated[Path | None, Option(help="Folder of the benchmarks [ATTENTEST_DATA].", rich_help_panel=CORPUS)]
-Rows = Annotated[int | None, Option(help="Take a random sample of this many rows.", rich_help_panel=CORPUS)]
-CorpusOptions = Annotated[
-    list[str] | None,
-    Option("-o", "--option", help="NAME=VALUE for the corpus, e.g. difficulty=0.5.", rich_help_panel=CORPUS),
-]
 
 
-def corpus_options(pairs: list[str], named: Container[str]) -> dict[str, Any]:
-    options = named_values(pairs)
-    for name, value in options.items():
-        if name in named:
-            raise InputError(f"'{name}' has an option of its own: --{name.replace('_', '-')} {value}.")
-    return options
+def option_of(setting: Setting, panel: str, without: str | None = None) -> inspect.Parameter:
+    """The option of a setting; one that is not given is None, so that defaults stand in one place alone."""
+    flags, default = list(setting.about.flags), without or setting.without
+    if setting.kind is bool:
+        flags, default = ["/".join(map(flag_of, flags))], flag_of(default)
+    few = setting.few_choices
+    help, metavar = setting.help.removesuffix("."), setting.about.metavar or "|".join(few) or None
+    if few and len("|".join(few)) > WIDEST:
+        help, metavar = f"{help} ({', '.join(few[:-1])} or {few[-1]})", "NAME"
+    if setting.several:
+        help += "; repeatable"
+    option = Option(
+        *flags,
+        help=_with_flags(with_default(help, default) if default else f"{help}."),
+        metavar=metavar,
+        autocompletion=offering(lambda: setting.choices) if few or callable(setting.about.choices) else None,
+        rich_help_panel=panel,
+        show_default=False,
+    )
+    kind: Any = list[setting.kind] if setting.several else setting.kind  # type: ignore[name-defined]
+    return inspect.Parameter(
+        setting.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option]
+    )
 
 
-def named_values(pairs: list[str]) -> dict[str, Any]:
+def with_options(*options: inspect.Parameter) -> Callable[[Command], Command]:
+    """A command that takes these options as `**given`, shown before its own keyword-only ones."""
+
+    def extend(function: Command) -> Command:
+        signature = inspect.signature(function, eval_str=True)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        first = [one for one in own if one.kind is not one.KEYWORD_ONLY]
+        parameters = [*first, *options, *(one for one in own if one.kind is one.KEYWORD_ONLY)]
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return function
+
+    return extend
+
+
+def chosen(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Of the options with these names, those that the user gave."""
+    return {name: given[name] for name in names if given.get(name) not in (None, [])}
+
+
+def named_values(pairs: Iterable[str]) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -64,11 +105,25 @@ def named_values(pairs: list[str]) -> dict[str, Any]:
     return options
 
 
+def _with_flags(help: str) -> str:
+    """The library names settings (`max_tokens`); the command line has flags for them."""
+    return re.sub(r"`([a-z_]+)`", lambda found: flag_of(found[1]), help)
+
+
+def flag_of(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """1 step, 2 steps."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def stoppable(work: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
     try:
         return work(*arguments, **settings)
     except KeyboardInterrupt:
-        print("attentest: stopped. Started again, the training goes on from its last epoch.", file=sys.stderr)
+        print("attentest: Interrupted. Run the same command again to resume from the last epoch.", file=sys.stderr)
         raise typer.Exit(130) from None
 
 

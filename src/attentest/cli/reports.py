@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
-from attentest.cli.app import app
+from attentest.cli.app import command
+from attentest.cli.corpus_options import NAMES, corpus_arguments, corpus_options
 from attentest.cli.engines import (
     Address,
     DryRun,
@@ -17,87 +18,126 @@ from attentest.cli.engines import (
     Overwrite,
     StorePlace,
     Workers,
+    budget_option,
     print_outcome,
     print_plan,
     watched,
 )
 from attentest.cli.options import (
+    PAIR,
     AsJson,
-    CorpusOptions,
-    DataDir,
-    Encoding,
-    Format,
-    IdColumn,
-    LabelColumn,
-    Positive,
-    RationaleColumn,
-    SecondColumn,
-    SplitColumn,
-    TextColumn,
-    corpus_options,
+    Device,
+    chosen,
+    flag_of,
     named_values,
+    offering,
+    option_of,
+    with_options,
 )
+from attentest.errors import InputError
+from attentest.training.settings import known_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from attentest.studies.verdict import Verdict
 
+SETTINGS = "Model and training (all others with -s)"
+COMMON = {  # settings that an audit has as options, and what holds without them where it is not their default
+    "vectors": None,
+    "max_tokens": None,
+    "encoder": None,
+    "alignment": None,
+    "projection": None,
+    "epochs": "set by the budget",
+    "seed": None,
+}
+
+
+def _criteria() -> Iterable[str]:
+    from attentest.studies.verdict import CRITERIA
+
+    return (f"{name}=" for name in CRITERIA)
+
+
+def _failures() -> Iterable[str]:
+    from attentest.studies.verdict.judge import FAILURES
+
+    return FAILURES
+
+
+def _settings() -> Iterable[str]:
+    return (f"{name}=" for name in known_settings())
+
+
+Texts = Annotated[int | None, Option(help="Most test texts that the trials examine [set by the budget].")]
 Thresholds = Annotated[
     list[str] | None,
-    Option("--threshold", help="NAME=VALUE in place of a usual threshold, e.g. faithful.gradient=0.4; repeatable."),
+    Option(
+        "--threshold",
+        help="Threshold of a test in place of the usual one, e.g. faithful.gradient=0.4; repeatable.",
+        metavar=PAIR,
+        autocompletion=offering(_criteria),
+    ),
 ]
 FailOn = Annotated[
     list[str] | None,
     Option(
         "--fail-on",
-        help="Exit with 1 on this verdict, e.g. not-faithful, unclear-stable or untested-plausible; repeatable.",
+        help="Verdict to exit with code 1 on, e.g. not-faithful, unclear-stable or untested-plausible; repeatable.",
+        metavar="VERDICT",
+        autocompletion=offering(_failures),
     ),
 ]
 
 
-@app.command()
+@command()
+@with_options(
+    *corpus_options(*(name for name in NAMES if name != "rows")),
+    *(option_of(known_settings()[name][1], SETTINGS, without) for name, without in COMMON.items()),
+)
 def audit(
     source: Annotated[
-        str, Argument(help="A corpus's name, a file or folder of texts, hf:NAME, or the folder of a finished run.")
+        str,
+        Argument(help="Name of a corpus, a file or folder of texts, hf:NAME, or the folder of a finished run."),
     ],
-    out: Annotated[Path, Option(help="The audit's folder.")] = Path("audit"),
+    out: Annotated[Path, Option(help="Folder of the audit.")] = Path("audit"),
     overwrite: Overwrite = False,
     budget: Annotated[
-        str, Option(help="quick (minutes), standard (tens of minutes) or paper (hours): how much is trained and read.")
+        str,
+        budget_option("Budget: quick takes minutes, standard tens of minutes, paper hours."),
     ] = "quick",
     model: Annotated[
-        Path | None, Option(help="A finished run that was trained on the source: audit it instead of training one.")
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        Option("-s", "--set", help="NAME=VALUE as for train, e.g. encoder=cnn or epochs=8; repeatable."),
+        Path | None, Option(help="Finished run on the same corpus to audit, instead of training a model.")
     ] = None,
     rows: Annotated[
-        int | None, Option(help="Rows that are used, at most; evenly from splits and classes [the budget's].")
+        int | None, Option(help="Most rows to use, drawn evenly from splits and classes [set by the budget].")
     ] = None,
-    texts: Annotated[int | None, Option(help="Test texts that the trials examine, at most [the budget's].")] = None,
+    texts: Texts = None,
     threshold: Thresholds = None,
     fail_on: FailOn = None,
-    text: TextColumn = None,
-    second: SecondColumn = None,
-    label: LabelColumn = None,
-    split: SplitColumn = None,
-    id: IdColumn = None,
-    rationale: RationaleColumn = None,
-    positive: Positive = None,
-    format: Format = None,
-    encoding: Encoding = "utf-8",
-    data_dir: DataDir = None,
-    option: CorpusOptions = None,
+    as_json: AsJson = False,
+    *,
+    setting: Annotated[
+        list[str] | None,
+        Option(
+            "-s",
+            "--set",
+            help="Any setting of train, e.g. hidden=64 or batch_size=64; repeatable.",
+            metavar=PAIR,
+            autocompletion=offering(_settings),
+            rich_help_panel=SETTINGS,
+        ),
+    ] = None,
     dry_run: DryRun = False,
     engine: Engine = "local",
     workers: Workers = None,
     address: Address = None,
+    device: Device = "auto",
     store: StorePlace = None,
-    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
-    """Can this attention be trusted, and in which sense? Train (or take) a model, hold the trials, write a page."""
+    """Audit a model's attention: train a model (or use yours) and comparison models, run the trials, write a page."""
     from attentest import audits
     from attentest.engine.store import Store
     from attentest.files import without_nan
@@ -106,19 +146,21 @@ def audit(
     thresholds = named_values(threshold or [])
     check_thresholds(thresholds)
     on = check_failures(fail_on or [])
-    named: dict[str, Any] = {
-        "text": text, "second": second, "label": label, "split": split, "id": id, "rationale": rationale,
-        "positive": positive, "format": format, "encoding": None if encoding == "utf-8" else encoding,
-        "data_dir": data_dir,
-    }  # fmt: skip
-    given: dict[str, Any] = {
-        "budget": budget, "model": model, "rows": rows, "texts": texts, **named,
-        "options": corpus_options(option or [], named), **named_values(setting or []),
-    }  # fmt: skip
+    columns, options = corpus_arguments(given)
+    asked: dict[str, Any] = {
+        "budget": budget,
+        "model": model,
+        "rows": rows,
+        "texts": texts,
+        "device": device,
+        **columns,
+        "options": options,
+        **_given_settings(given, setting or []),
+    }
     if dry_run:
-        print_plan(audits.plan(source, **given), Store(store), as_json)
+        print_plan(audits.plan(source, **asked), Store(store), as_json)
         return
-    with watched(as_json, "audit") as watcher:
+    with watched(as_json) as watcher:
         found = audits.audit(
             source,
             out,
@@ -129,7 +171,7 @@ def audit(
             address=address,
             store=store,
             watchers=[watcher],
-            **given,
+            **asked,
         )
     outcome = found.outcome
     if as_json:
@@ -145,15 +187,24 @@ def audit(
         raise typer.Exit(1)
 
 
-@app.command()
+def _given_settings(given: Mapping[str, Any], pairs: Iterable[str]) -> dict[str, Any]:
+    """Settings of the options and of -s."""
+    options, others = chosen(given, COMMON), named_values(pairs)
+    for name in others:
+        if name in options:
+            raise InputError(f"'{name}' was given twice, as {flag_of(name)} and with -s; give one.")
+    return options | others
+
+
+@command()
 def report(
-    folder: Annotated[Path, Argument(help="The folder of an audit, a comparison, a study, a run or a trial.")],
-    out: Annotated[Path | None, Option(help="Write the page here [FOLDER/report.html].")] = None,
+    folder: Annotated[Path, Argument(help="Folder of an audit, a comparison, a study, a run or a trial.")],
+    out: Annotated[Path | None, Option(help="File to write the page to [FOLDER/report.html].")] = None,
     threshold: Thresholds = None,
     fail_on: FailOn = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the page of what is finished, with verdicts, figures, tables and heat maps; nothing is run again."""
+    """Write the page of finished work again: verdicts, figures, tables and heat maps; nothing is run."""
     from attentest.files import without_nan
     from attentest.reports.result import report as write
     from attentest.studies.verdict import check_failures, failed, judge
@@ -177,26 +228,26 @@ def report(
         raise typer.Exit(1)
 
 
-@app.command()
+@command()
 def compare(
-    a: Annotated[Path, Argument(help="The folder of a finished run.")],
-    b: Annotated[Path, Argument(help="The folder of another.")],
-    out: Annotated[Path, Option(help="The comparison's folder.")] = Path("compare"),
+    a: Annotated[Path, Argument(help="Folder of a finished run.")],
+    b: Annotated[Path, Argument(help="Folder of another finished run.")],
+    out: Annotated[Path, Option(help="Folder of the comparison.")] = Path("compare"),
     overwrite: Overwrite = False,
-    budget: Annotated[
-        str, Option(help="quick, standard or paper: how many texts are examined, and how closely.")
-    ] = "quick",
-    texts: Annotated[int | None, Option(help="Test texts that the trials examine, at most [the budget's].")] = None,
+    budget: Annotated[str, budget_option("Budget: how many texts are examined, and how closely.")] = "quick",
+    texts: Texts = None,
     threshold: Thresholds = None,
-    workers: Workers = None,
-    store: StorePlace = None,
     as_json: AsJson = False,
+    *,
+    workers: Workers = None,
+    device: Device = "auto",
+    store: StorePlace = None,
 ) -> None:
-    """Two models side by side: the same trials on each, how far they are apart, heat maps of both; one page."""
+    """Compare two models: the same trials on each, their differences, and heat maps of both on one page."""
     from attentest import comparisons
     from attentest.files import without_nan
 
-    with watched(as_json, "comparison") as watcher:
+    with watched(as_json) as watcher:
         found = comparisons.compare(
             a,
             b,
@@ -204,6 +255,7 @@ def compare(
             budget=budget,
             texts=texts,
             thresholds=named_values(threshold or []),
+            device=device,
             overwrite=overwrite,
             workers=workers,
             store=store,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
 
-from attentest.cli.app import app
+from attentest.cli.app import app, command, store_app, store_command
+from attentest.cli.corpus_options import corpus_options
 from attentest.cli.engines import (
     Address,
     DryRun,
@@ -18,36 +20,69 @@ from attentest.cli.engines import (
     Overwrite,
     StorePlace,
     Workers,
+    budget_option,
     print_outcome,
     print_plan,
     watched,
 )
-from attentest.cli.options import AsJson
+from attentest.cli.options import AsJson, Device, counted, offering, with_options
 from attentest.errors import InputError
 
+app.add_typer(store_app, name="store")
 
-@app.command()
+
+def _papers() -> Iterable[str]:
+    from attentest.studies import PAPERS
+
+    return PAPERS
+
+
+def _corpora() -> Iterable[str]:
+    from attentest.corpora import corpus_names
+
+    return corpus_names()
+
+
+@command()
+@with_options(*corpus_options("data_dir"))
 def study(
-    name: Annotated[str, Argument(help="A paper (jain2019, wiegreffe2019, …) or a YAML file of your own.")],
+    name: Annotated[
+        str,
+        Argument(
+            help="Name of a paper (jain2019, wiegreffe2019, …), or a YAML file of your own.",
+            autocompletion=offering(_papers),
+        ),
+    ],
     more: Annotated[list[str] | None, Argument(hidden=True)] = None,
-    out: Annotated[Path | None, Option(help="The study's folder [studies/NAME].")] = None,
+    out: Annotated[Path | None, Option(help="Folder of the study [studies/NAME].")] = None,
     overwrite: Overwrite = False,
     corpus: Annotated[
-        list[str] | None, Option("--corpus", help="Corpora instead of the study's own: --corpus sst imdb.")
+        list[str] | None,
+        Option(
+            "--corpus",
+            help="Corpora to use instead of the study's own, e.g. --corpus sst imdb.",
+            metavar="NAME...",
+            autocompletion=offering(_corpora),
+        ),
     ] = None,
-    budget: Annotated[str, Option(help="small or paper: epochs, seeds, λ values, rows and texts.")] = "paper",
+    budget: Annotated[
+        str, budget_option("Budget of the study: how many epochs, seeds, λ values, rows and texts.")
+    ] = "paper",
     rows: Annotated[
-        int | None, Option(help="Rows of each corpus at most, evenly from splits and classes [the budget's].")
+        int | None,
+        Option(help="Most rows of each corpus, drawn evenly from splits and classes [set by the budget]."),
     ] = None,
+    as_json: AsJson = False,
+    *,
     dry_run: DryRun = False,
     engine: Engine = "local",
     workers: Workers = None,
     address: Address = None,
+    device: Device = "auto",
     store: StorePlace = None,
-    data_dir: Annotated[Path | None, Option(help="Folder of the benchmarks [ATTENTEST_DATA].")] = None,
-    as_json: AsJson = False,
+    **given: Any,
 ) -> None:
-    """Run a paper's study or your own: plan, train, hold the trials, set ours beside the published figures."""
+    """Run the study of a paper, or your own: train the models, run the trials, compare with the published figures."""
     from attentest.engine.store import Store
     from attentest.studies import find_study, run_study
 
@@ -55,10 +90,11 @@ def study(
     if more and not corpus:
         raise InputError(f"'{more[0]}' was not expected; name corpora after --corpus.")
     corpora = [*(corpus or []), *(more or [])]
+    data_dir = given["data_dir"]
     if dry_run:
         print_plan(run_study.plan_study(chosen, budget, corpora, data_dir, rows), Store(store), as_json)
         return
-    with watched(as_json, "study") as watcher:
+    with watched(as_json) as watcher:
         found = run_study.study(
             chosen,
             out,
@@ -66,6 +102,7 @@ def study(
             budget=budget,
             rows=rows,
             data_dir=data_dir,
+            device=device,
             overwrite=overwrite,
             engine=engine,
             workers=workers,
@@ -83,39 +120,35 @@ def study(
         raise typer.Exit(1)
 
 
-@app.command()
+@command()
 def status(
-    folder: Annotated[Path, Argument(help="A study's folder.")],
+    folder: Annotated[Path, Argument(help="Folder of a study or an audit.")],
     as_json: AsJson = False,
 ) -> None:
-    """What of a study is done, running and failed, and how long is left."""
+    """Show the progress of a study or an audit: done, running, failed, time left."""
     from attentest.studies.folder import status as status_of
 
     found = status_of(folder)
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
         return
-    print(f"{found['study']}, budget {found['budget']}: {found['done']} of {found['steps']} steps done")
+    print(f"{found['study']}, budget {found['budget']}: {found['done']} of {counted(found['steps'], 'step')} done")
     for now in found["running"].values():
         print(f"  running  {now['name']}: {now['stage']} {100 * now['share']:.0f} %")
     for name, error in found["failed"].items():
         print(f"  failed   {name}: {error.splitlines()[-1]}")
     if found["missing"]:
-        left = f"about {found['seconds_left'] / 60:.0f} minutes left"
-        print(left if found["alive"] else f"not running; {left} when started again")
+        left = f"about {counted(max(1, round(found['seconds_left'] / 60)), 'minute')} left"
+        print(left if found["alive"] else f"not running; {left}: run the same command again to resume")
 
 
-store_app = typer.Typer(no_args_is_help=True, help="The store of finished steps.")
-app.add_typer(store_app, name="store")
-
-
-@store_app.command("gc")
+@store_command("gc")
 def collect(
     store: StorePlace = None,
-    dry_run: Annotated[bool, Option("--dry-run", help="Only say what would go.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Print what would be removed; remove nothing.")] = False,
 ) -> None:
-    """Remove what no study's folder needs any more."""
+    """Remove what no study or audit folder needs any more."""
     from attentest.engine.store import Store
 
     count, freed = Store(store).collect(dry_run=dry_run)
-    print(f"{count} entries, {freed / 1e6:.1f} MB {'would go' if dry_run else 'removed'}")
+    print(f"{counted(count, 'entry', 'entries')}, {freed / 1e6:.1f} MB {'would be removed' if dry_run else 'removed'}")

@@ -8,6 +8,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from attentest.cli.options import counted
 from attentest.engine.plan import Step
 from attentest.engine.scheduler import Watcher
 from attentest.progress import Listener
@@ -65,7 +66,7 @@ class TerminalWatcher(Watcher):
             self._bars.stop()
 
     def begins(self, steps: Sequence[Step], reused: int) -> None:
-        self.note(f"{len(steps)} steps to do, {reused} in the store already.")
+        self.note(f"{counted(len(steps), 'step')} to do, {reused} in the store already.")
         # by estimated seconds: steps are of very different size
         total = sum(max(step.seconds, 1.0) for step in steps)
         self._all = self._bars.add_task("all steps", total=total)

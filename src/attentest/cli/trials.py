@@ -3,33 +3,51 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
 import attentest
-from attentest.cli.app import app
-from attentest.cli.options import AsJson, Device, Threads, named_values, set_threads
+from attentest.cli.app import command
+from attentest.cli.options import PAIR, AsJson, Device, Threads, named_values, offering, set_threads
 from attentest.errors import InputError
+from attentest.settings import settings_of
+
+if TYPE_CHECKING:
+    from attentest.studies.experiments.base import Experiment
+    from attentest.trials.base import Trial
 
 
-@app.command()
+def _trials() -> Iterable[str]:
+    from attentest.trials import TRIALS
+
+    return ("all", *TRIALS)
+
+
+@command()
 def trial(
-    name: Annotated[str, Argument(help="A trial's name (see 'attentest trials'), or all.")],
-    run: Annotated[Path, Argument(help="The run's folder; findings are written into its trials folder.")],
-    texts: Annotated[int | None, Option(help="Examine a random sample of this many test texts.")] = None,
+    name: Annotated[
+        str,
+        Argument(help="Name of a trial ('attentest trials' lists them), or all.", autocompletion=offering(_trials)),
+    ],
+    run: Annotated[Path, Argument(help="Folder of a run or of an audit; a run keeps the finding in it.")],
+    texts: Annotated[int | None, Option(help="Size of a random sample of the test texts to examine [all].")] = None,
     site: Annotated[
-        str | None, Option(help="Whose weights are examined: token; word or sentence of a hierarchical model.")
+        str | None,
+        Option(help="Site whose weights are examined: token; word or sentence of a hierarchical model [the last]."),
     ] = None,
     option: Annotated[
-        list[str] | None, Option("-o", "--option", help="NAME=VALUE for the trial, e.g. epsilon=0.05.")
+        list[str] | None,
+        Option("-o", "--option", help="Setting of the trial, e.g. epsilon=0.05; repeatable.", metavar=PAIR),
     ] = None,
+    as_json: AsJson = False,
+    *,
     device: Device = "auto",
     threads: Threads = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Put a run's attention on trial: print the finding, write its table, figure and settings."""
+    """Run a trial on a model's attention: print the finding, and write its table, figures and settings."""
     from attentest.cli.terminal import TerminalListener
     from attentest.files import without_nan
     from attentest.training.run import choose_device
@@ -59,36 +77,36 @@ def trial(
         print(f"  {finding.files['finding']}")
 
 
-@app.command()
+@command()
 def trials(as_json: AsJson = False) -> None:
-    """List the trials: the question, the paper and section, what it needs, its settings."""
-    from dataclasses import fields
-
+    """List the trials and the experiments: question, paper and section, needs and settings."""
     from attentest.studies.experiments import EXPERIMENTS, experiment_class
     from attentest.trials import TRIALS, trial_class
 
-    kinds = {name: trial_class(name) for name in TRIALS}
+    lists: dict[str, dict[str, type[Trial] | type[Experiment]]] = {
+        "trials": {name: trial_class(name) for name in TRIALS},
+        "experiments": {name: experiment_class(name) for name in EXPERIMENTS},
+    }
     if as_json:
-        print(
-            json.dumps(
-                {
-                    name: {
-                        "question": kind.question,
-                        "source": kind.source,
-                        "needs": kind.needs,
-                        "settings": {f.name: f.default for f in fields(kind)},  # type: ignore[arg-type]
-                    }
-                    for name, kind in kinds.items()
-                },
-                ensure_ascii=False,
-            )
-        )
+        content = {kind: {name: _about(one) for name, one in some.items()} for kind, some in lists.items()}
+        print(json.dumps(content, ensure_ascii=False))
         return
-    for name, kind in kinds.items():
-        settings = ", ".join(f"{f.name}={f.default}" for f in fields(kind))  # type: ignore[arg-type]
-        print(f"{name}\n  {kind.question}\n  {kind.source}\n  needs {kind.needs}; settings: {settings}")
-    print("\nexperiments, for which 'attentest study' trains further models:")
-    for name in EXPERIMENTS:
-        experiment = experiment_class(name)
-        settings = ", ".join(f"{f.name}={f.default}" for f in fields(experiment))  # type: ignore[arg-type]
-        print(f"{name}\n  {experiment.question}\n  {experiment.source}\n  settings: {settings or 'none'}")
+    titles = {
+        "trials": "trials, which examine one model (attentest trial NAME RUN):",
+        "experiments": "experiments, which train further models (attentest study, attentest audit):",
+    }
+    for kind, some in lists.items():
+        print(titles[kind])
+        for name, one in some.items():
+            about = _about(one)
+            settings = ", ".join(f"{each}={value}" for each, value in about["settings"].items())
+            needs = f"needs {about['needs']}; " if "needs" in about else ""
+            print(f"{kind.removesuffix('s')}: {name}\n  {one.question}\n  {one.source}")
+            print(f"  {needs}settings: {settings or 'none'}")
+        print()
+
+
+def _about(kind: type[Trial] | type[Experiment]) -> dict[str, Any]:
+    needs = {"needs": kind.needs} if hasattr(kind, "needs") else {}
+    settings = {one.name: one.default for one in settings_of(kind)}
+    return {"question": kind.question, "source": kind.source, **needs, "settings": settings}

@@ -1,14 +1,19 @@
 """Models of the papers, each embed → encode → attend → decode."""
 
-from attentest.models.alignments import ALIGNMENTS
-from attentest.models.build import make_model
-from attentest.models.classifier import Classifier
-from attentest.models.decoders import DECODERS
-from attentest.models.encoders import ENCODERS
-from attentest.models.hierarchical import EncodedDocument, Hierarchical
-from attentest.models.projections import PROJECTIONS
-from attentest.models.protocol import AttentionModel, Encoded, Weights
-from attentest.models.settings import PAIRINGS, STRUCTURES, ModelSettings
+from typing import TYPE_CHECKING
+
+from attentest.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from attentest.models.alignments import ALIGNMENTS
+    from attentest.models.build import make_model
+    from attentest.models.classifier import Classifier
+    from attentest.models.decoders import DECODERS
+    from attentest.models.encoders import ENCODERS
+    from attentest.models.hierarchical import EncodedDocument, Hierarchical
+    from attentest.models.projections import PROJECTIONS
+    from attentest.models.protocol import AttentionModel, Encoded, Weights
+    from attentest.models.settings import PAIRINGS, STRUCTURES, ModelSettings
 
 __all__ = [
     "ALIGNMENTS",
@@ -26,3 +31,18 @@ __all__ = [
     "Weights",
     "make_model",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "alignments": ["ALIGNMENTS"],
+        "build": ["make_model"],
+        "classifier": ["Classifier"],
+        "decoders": ["DECODERS"],
+        "encoders": ["ENCODERS"],
+        "hierarchical": ["EncodedDocument", "Hierarchical"],
+        "projections": ["PROJECTIONS"],
+        "protocol": ["AttentionModel", "Encoded", "Weights"],
+        "settings": ["PAIRINGS", "STRUCTURES", "ModelSettings"],
+    },
+)

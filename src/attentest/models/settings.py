@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from attentest.errors import InputError
-from attentest.models.alignments import ALIGNMENTS
-from attentest.models.decoders import DECODERS
-from attentest.models.encoders import ENCODERS
 from attentest.models.parts import Part, choose
-from attentest.models.projections import PROJECTIONS, SELF_PROJECTIONS
+from attentest.settings import check_values, setting
 
 HIERARCHICAL = "hierarchical"
 STRUCTURES = {
@@ -22,25 +20,77 @@ PAIRINGS = {
 }
 
 
+def registries() -> dict[str, Mapping[str, Part]]:
+    """What each setting that names a part chooses from; imported when asked for, as the parts need torch."""
+    from attentest.models.alignments import ALIGNMENTS
+    from attentest.models.decoders import DECODERS
+    from attentest.models.encoders import ENCODERS
+    from attentest.models.projections import PROJECTIONS, SELF_PROJECTIONS
+
+    return {
+        "encoder": ENCODERS,
+        "alignment": ALIGNMENTS,
+        "projection": PROJECTIONS,
+        "self_projection": SELF_PROJECTIONS,
+        "structure": STRUCTURES,
+        "pairing": PAIRINGS,
+        "decoder": DECODERS,
+    }
+
+
+def _parts(name: str) -> Callable[[], Mapping[str, Part]]:
+    return lambda: registries()[name]
+
+
 @dataclass(frozen=True)
 class ModelSettings:
-    encoder: str = "bilstm"
-    alignment: str = "additive"
-    projection: str = "softmax"
-    hidden: int = 128  # size of the states; of each direction of a BiLSTM
-    self_projection: str = "softmax"  # of the Transformer's own attention
-    structure: str = "flat"
-    pairing: str = "independent"  # of the two texts of a pair
-    decoder: str = "context"
+    encoder: str = setting(
+        "bilstm",
+        "Encoder: turns word vectors into hidden states (see 'attentest models').",
+        choices=_parts("encoder"),
+        metavar="NAME",
+    )
+    alignment: str = setting(
+        "additive",
+        "Alignment: scores the hidden states (see 'attentest models').",
+        choices=_parts("alignment"),
+        metavar="NAME",
+    )
+    projection: str = setting(
+        "softmax",
+        "Projection: turns scores into weights; NAME:PARAMETER sets its parameter (see 'attentest models').",
+        choices=_parts("projection"),
+        metavar="NAME",
+    )
+    hidden: int = setting(128, "Hidden size (per direction).", least=2)
+    self_projection: str = setting(
+        "softmax",
+        "Projection inside a Transformer's self-attention.",
+        choices=_parts("self_projection"),
+        metavar="NAME",
+    )
+    structure: str = setting(
+        "flat",
+        "Structure: one sequence of tokens (flat), or words, then sentences (hierarchical).",
+        choices=STRUCTURES,
+    )
+    pairing: str = setting(
+        "independent",
+        "Reading of the two texts of a pair: independent, or the second conditional on the first.",
+        choices=PAIRINGS,
+    )
+    decoder: str = setting(
+        "context",
+        "Input of the classifier of a pair model: the weighted text (context), or the question as well "
+        "(context+query).",
+        choices=_parts("decoder"),
+        metavar="NAME",
+    )
 
     def __post_init__(self) -> None:
-        choose("encoder", self.encoder, ENCODERS)
-        choose("alignment", self.alignment, ALIGNMENTS)
-        choose("projection", self.projection, PROJECTIONS)
-        choose("projection", self.self_projection, SELF_PROJECTIONS)
-        choose("structure", self.structure, STRUCTURES)
-        choose("pairing", self.pairing, PAIRINGS)
-        choose("decoder", self.decoder, DECODERS)
+        for name, registry in registries().items():
+            choose(name, getattr(self, name), registry)
+        check_values(self)
         if self.pairing == "conditional" and self.encoder != "bilstm":
             raise InputError(
                 f"The pairing 'conditional' needs the encoder bilstm, whose states go on; not {self.encoder}."
@@ -50,8 +100,6 @@ class ModelSettings:
                 f"The projection '{self.projection}' gives every token its share of the whole text, and a hierarchical "
                 "model has weights within sentences; use it with a flat one."
             )
-        if self.hidden < 2:
-            raise InputError(f"hidden is {self.hidden}; it must be at least 2.")
 
     @property
     def name(self) -> str:

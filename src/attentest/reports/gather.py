@@ -37,7 +37,8 @@ def gather(folder: Path, page: Path, thresholds: Thresholds) -> Report:
     """`page` is where the page will lie: links to files start there."""
     if not is_folder(folder):
         raise InputError(f"{folder}: there is no such folder.")
-    reader = _Reader(folder, page.parent, thresholds)
+    beside = folder / HEAT_MAPS if page.parent.resolve() == folder.resolve() else page.with_name(f"{page.stem}_files")
+    reader = _Reader(folder, page.parent, beside, thresholds)
     if (folder / "summary.json").is_file():
         return reader.study()
     if (folder / "run.json").is_file():
@@ -69,6 +70,7 @@ def kept_thresholds(folder: Path) -> dict[str, float]:
 class _Reader:
     folder: Path
     start: Path  # where links start
+    companions: Path  # the folder of files that belong to the page: there may be no room to write in `folder`
     thresholds: Thresholds
 
     def study(self) -> Report:
@@ -111,7 +113,7 @@ class _Reader:
         own = [section for section in sections if _is_of(section, run)]
         # not at another site than the model's last
         usual = [s for s, place in zip(sections, folders, strict=True) if s in own and place.name in TRIALS]
-        table = self.start / HEAT_MAPS / "instances.parquet"
+        table = self.companions / "instances.parquet"
         write_instances(run, table)
         about = about_run(run)
         name = f"{about['corpus']} {ModelSettings(**run.settings['model']).name}"
@@ -215,8 +217,7 @@ class _Reader:
         )
 
     def _instance_files(self, table: Path) -> dict[str, str]:
-        """Beside the page, which may lie where there is more room to write than in the folder."""
-        beside = self.start / HEAT_MAPS / f"{table.stem}.csv"
+        beside = self.companions / f"{table.stem}.csv"
         make_folder(beside.parent)
         write_csv(table, beside)
         return {"CSV": self._link(beside), "Parquet": self._link(table)}

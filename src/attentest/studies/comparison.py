@@ -45,7 +45,7 @@ ABOUT = About(
 _EDGES = np.linspace(0, 0.7, 29)
 
 
-def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = None) -> StudyPlan:
+def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = None, device: str = "auto") -> StudyPlan:
     """The trials that need no training on each run, and, where both read the same texts, the two against each other."""
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
@@ -61,7 +61,7 @@ def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = N
     study = Study(name=f"comparison of {' and '.join(names)}", title=title, texts=texts or BUDGETS[budget].texts)
     why = _why_apart(a, b)
     notes = [] if why is None else [f"The two are not set against each other text by text: {why}"]
-    expanded = StudyPlan(study, budget, NAME, notes, settings={"budget": budget, "texts": texts})
+    expanded = StudyPlan(study, budget, NAME, notes, settings={"budget": budget, "texts": texts}, device=device)
     steps = []
     for name, run in zip(names, (a, b), strict=True):
         rationales = "rationale" in run.attention.column_names

@@ -17,7 +17,7 @@ from attentest.models.build import check_pair, check_single, sites_of
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
-from attentest.studies.schema import BUDGETS, LEAST, Study
+from attentest.studies.schema import BUDGETS, LEAST, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.training.folder import FILES
 from attentest.training.run import Run
@@ -74,9 +74,22 @@ class StudyPlan:
         return self.plan.add("summarise", f"{STEPS}.summary:run", settings, inputs, seconds=5)
 
 
-def with_budget(study: Study, budget: str) -> Study:
-    if budget not in BUDGETS:
+def budget_name(study: Study, budget: str) -> str:
+    """The budget that is meant; one that a study does not have would be the paper's under another name."""
+    name = OLD_BUDGETS.get(budget, budget)
+    if name not in BUDGETS:
         raise InputError(f"The budget '{budget}' is not known; choose from: {', '.join(BUDGETS)}.")
+    known = [one for one in BUDGETS if one in study.budgets or one == WHOLE]
+    if name not in known:
+        raise InputError(
+            f"{study.name} does not say what the budget {name} changes; choose from: {', '.join(known)}, or add it "
+            "under budgets."
+        )
+    return name
+
+
+def with_budget(study: Study, budget: str) -> Study:
+    budget = budget_name(study, budget)
     changes = study.budgets.get(budget, {})
     merged: dict[str, Any] = {key: changes[key] for key in LEAST if key in changes}
     if "seeds" in changes:
@@ -88,9 +101,9 @@ def with_budget(study: Study, budget: str) -> Study:
     return replace(study, **merged)
 
 
-def expand(study: Study, budget: str = "paper", data_dir: Path | None = None) -> StudyPlan:
+def expand(study: Study, budget: str = "paper", data_dir: Path | None = None, device: str = "auto") -> StudyPlan:
     """The plan of a study that has what its budget says already."""
-    found = StudyPlan(study, budget)
+    found = StudyPlan(study, budget, device=device)
     for source in study.corpora:
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
         add_corpus(found, source, options, load(source, **options))
@@ -249,9 +262,8 @@ class _Block:
             f"adversary {label}": step for label, step in self.trained.items() if label.startswith(ADVERSARY)
         }
         inputs = {"run": self.trained[BASE], **adversaries}
-        return self.plan.add(
-            f"heat maps of {self._label(BASE)}", f"{STEPS}.instances:run", {"texts": SHOWN}, inputs, seconds=START
-        )
+        name, places = f"heat maps of {self._label(BASE)}", {"device": self.device}
+        return self.plan.add(name, f"{STEPS}.instances:run", {"texts": SHOWN}, inputs, places=places, seconds=START)
 
     def _experiment(self, name: str, settings: Mapping[str, Any], base: Mapping[str, Any]) -> Step:
         experiment = make_experiment(name, settings)

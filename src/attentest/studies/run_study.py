@@ -14,7 +14,7 @@ from attentest.engine.scheduler import Outcome, Runner, Watcher, run_plan
 from attentest.engine.store import Store
 from attentest.files import copy_folder, read_table
 from attentest.studies import find_study
-from attentest.studies.expand import StudyPlan, expand, with_budget
+from attentest.studies.expand import StudyPlan, budget_name, expand, with_budget
 from attentest.studies.folder import StatusFile, export, write_plan
 from attentest.studies.schema import Study
 
@@ -28,6 +28,7 @@ def plan_study(
     corpora: Sequence[str] = (),
     data_dir: Path | None = None,
     rows: int | None = None,
+    device: str = "auto",
 ) -> StudyPlan:
     """The plan, for these corpora and with so many rows instead of the study's own if any are given.
 
@@ -39,8 +40,9 @@ def plan_study(
         chosen = replace(chosen, corpora=tuple(own.get(name, name) for name in corpora))
     if rows is not None:
         chosen = replace(chosen, rows=rows)
-    planned = expand(chosen, budget, data_dir)
-    planned.settings = {"budget": budget, "rows": chosen.rows, "corpora": list(chosen.corpora)}
+    name = budget_name(study, budget)
+    planned = expand(chosen, name, data_dir, device)
+    planned.settings = {"budget": name, "rows": chosen.rows, "corpora": list(chosen.corpora)}
     return planned
 
 
@@ -132,6 +134,7 @@ def study(
     budget: str = "paper",
     rows: int | None = None,
     data_dir: str | Path | None = None,
+    device: str = "auto",
     overwrite: bool = False,
     engine: str = "local",
     workers: int | None = None,
@@ -146,6 +149,7 @@ def study(
     make_runner = runner_for(engine, workers, address)
     chosen = find_study(name) if isinstance(name, str) else name
     corpora = [corpus] if isinstance(corpus, str) else list(corpus)
-    planned = plan_study(chosen, budget, corpora, None if data_dir is None else Path(data_dir), rows)
+    folder_of_data = None if data_dir is None else Path(data_dir)
+    planned = plan_study(chosen, budget, corpora, folder_of_data, rows, device)
     folder = Path(out or Path("studies") / chosen.name)
     return StudyResult(folder, run_planned(planned, folder, make_runner, open_store(store), watchers, overwrite))

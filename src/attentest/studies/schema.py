@@ -16,7 +16,9 @@ from attentest.corpora.corpus import FEWEST_ROWS
 from attentest.errors import InputError
 from attentest.studies.directions import Direction, Side
 
-BUDGETS = ("small", "paper")
+BUDGETS = ("quick", "standard", "paper")  # of audits, too
+WHOLE = "paper"  # the budget that a study has without saying so
+OLD_BUDGETS = {"small": "standard"}  # earlier names
 SITES = ("token", "word", "sentence")  # where a trial may look at a model
 LEAST = {"rows": FEWEST_ROWS, "texts": 1}  # numbers of a study that can be limited, and how far
 PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2021", "wen2022")
@@ -26,8 +28,7 @@ PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2
 class Study:
     """A grid of corpora and models, what to train on each, and which trials and experiments to hold.
 
-    `budgets` say what the budget small or paper changes: rows, texts, seeds, training, and the settings of trials and
-    experiments.
+    `budgets` say what a budget changes: rows, texts, seeds, training, and the settings of trials and experiments.
     """
 
     name: str
@@ -107,7 +108,8 @@ class _Reader:
             given = self._listed(("directions",), found["directions"], dict)
             found["directions"] = tuple(self._direction(str(n), row) for n, row in enumerate(given))
         if "budgets" in found:
-            found["budgets"] = {name: self._budget(name, given, found) for name, given in found["budgets"].items()}
+            budgets = {name: self._budget(name, given, found) for name, given in found["budgets"].items()}
+            found["budgets"] = {OLD_BUDGETS.get(name, name): changes for name, changes in budgets.items()}
         return Study(**found)
 
     def _check_parts(self, place: tuple[str, ...], found: dict[str, Any]) -> None:
@@ -186,7 +188,7 @@ class _Reader:
 
     def _budget(self, budget: str, changes: Any, found: dict[str, Any]) -> dict[str, Any]:
         """What a budget changes, checked together with what it changes."""
-        _check_keys(self.path, self.lines, ("budgets",), {budget: 0}, BUDGETS)
+        _check_keys(self.path, self.lines, ("budgets",), {budget: 0}, (*BUDGETS, *OLD_BUDGETS))
         if not isinstance(changes, dict):
             self._refuse(("budgets", budget), "what it changes")
         known = (*LEAST, "training", "training_on", "trials", "experiments", "seeds")

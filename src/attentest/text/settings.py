@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from attentest.errors import InputError, unknown_name
+from attentest.errors import InputError
+from attentest.settings import check_values, setting
 
 TOKENIZERS = {
     "word": "words, numbers and single punctuation marks; n't and 's apart, as GloVe has them",
@@ -15,25 +16,25 @@ TOKENIZERS = {
 
 @dataclass(frozen=True)
 class TextSettings:
-    tokenizer: str = "word"
-    lower: bool = True
-    digits: Literal["keep", "qqq"] = "keep"  # qqq: JW write every token with a digit as qqq
-    min_frequency: int = 1  # rarer training tokens become <unk>
-    min_tokens: int = 1  # shorter texts are dropped
-    max_tokens: int = 1000  # longer texts are …
-    long: Literal["cut", "drop"] = "cut"  # … cut to it, or dropped
-    vectors: str = "random"  # random, glove-6b-50d, or the path of a GloVe or word2vec text file
-    dimension: int = 300  # of random vectors; files bring their own
+    tokenizer: str = setting(
+        "word", "Tokenizer: words and punctuation marks, or split at white space only.", choices=TOKENIZERS
+    )
+    lower: bool = setting(True, "Lower-case the texts, or keep their case.", flags=("lower", "keep-case"))
+    digits: Literal["keep", "qqq"] = setting(
+        "keep", "Tokens with a digit: keep them, or replace each with qqq as Jain & Wallace 2019 do."
+    )
+    min_frequency: int = setting(
+        1, "Fewest occurrences of a token in the training texts; rarer ones become unknown.", least=1
+    )
+    min_tokens: int = setting(1, "Fewest tokens of a text; shorter texts are dropped.", least=1)
+    max_tokens: int = setting(1000, "Most tokens of a text; longer texts are cut or dropped.", least=1)
+    long: Literal["cut", "drop"] = setting("cut", "Texts over `max_tokens`: cut or drop.")
+    vectors: str = setting(
+        "random", "Word vectors: random, glove-6b-50d, or a text file in GloVe or word2vec format.", metavar="NAME|FILE"
+    )
+    dimension: int = setting(300, "Dimension of random word vectors; files have their own.", least=1)
 
     def __post_init__(self) -> None:
-        if self.tokenizer not in TOKENIZERS:
-            raise unknown_name("tokenizer", self.tokenizer, TOKENIZERS)
-        if self.digits not in ("keep", "qqq"):
-            raise unknown_name("digits rule", self.digits, ("keep", "qqq"))
-        if self.long not in ("cut", "drop"):
-            raise unknown_name("rule for long texts", self.long, ("cut", "drop"))
-        for name in ("min_frequency", "min_tokens", "max_tokens", "dimension"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
+        check_values(self)
         if self.max_tokens < self.min_tokens:
             raise InputError(f"max_tokens {self.max_tokens} is less than min_tokens {self.min_tokens}.")

@@ -1,8 +1,17 @@
 """Training: fit, checkpoints, and the run folder a finished training leaves."""
 
+from typing import TYPE_CHECKING
+
+from attentest.lazy import lazy_names
 from attentest.progress import Listener
-from attentest.training.fit import TrainingSettings
-from attentest.training.run import Run, open_run
-from attentest.training.train_model import train
+
+if TYPE_CHECKING:
+    from attentest.training.run import Run, open_run
+    from attentest.training.settings import TrainingSettings
+    from attentest.training.train_model import train
 
 __all__ = ["Listener", "Run", "TrainingSettings", "open_run", "train"]
+
+__getattr__ = lazy_names(
+    __name__, {"run": ["Run", "open_run"], "settings": ["TrainingSettings"], "train_model": ["train"]}
+)

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attentest.errors import InputError, unknown_name
+from attentest.errors import InputError
 from attentest.measures.classification import classification_metrics
 from attentest.models.reader import Reader
 from attentest.text.batches import Batch, training_batches
@@ -19,49 +19,7 @@ from attentest.text.prepare import TokenizedCorpus
 from attentest.training.objectives import Labels, Objective
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import predict
-
-CRITERIA = ("auc", "f1", "accuracy", "loss")
-OBJECTIVES = ("labels", "adversary")
-PARTS = ("embedding", "encoder", "alignment", "decoder")
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """The papers' settings (JW, as told in WP §3.1); ME use lr 1e-4 for a BiLSTM and 1e-5 for a Transformer."""
-
-    epochs: int = 8
-    batch_size: int = 32
-    lr: float = 1e-3
-    attention_lr: float | None = None  # None: the same as lr
-    weight_decay: float = 1e-5  # on everything but the attention parameters
-    class_weights: bool = True  # class c weighs n_0 / n_c; answers to questions all weigh the same
-    select_by: str = "auc"  # the validation score that chooses the epoch; loss: the lowest of the training itself
-    patience: int | None = None  # stop after so many epochs without a better one
-    train_vectors: bool = True
-    freeze: tuple[str, ...] = ()  # parts that stay as they are
-    take: tuple[str, ...] = ()  # parts that start as the run `start` left them; none with a `start`: all
-    objective: str = "labels"  # or adversary: the run `base`'s predictions under other weights (WP §4)
-    strength: float = 0.001  # λ of the adversary
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.select_by not in CRITERIA:
-            raise unknown_name("validation score", self.select_by, CRITERIA)
-        if self.objective not in OBJECTIVES:
-            raise unknown_name("objective", self.objective, OBJECTIVES)
-        for part in (*self.freeze, *self.take):
-            if part not in PARTS:
-                raise unknown_name("part of a model", part, PARTS)
-        for name in ("epochs", "batch_size", "patience"):
-            if (getattr(self, name) or 1) < 1 or getattr(self, name) == 0:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 1.")
-        if not self.lr > 0:
-            raise InputError(f"lr is {self.lr}; it must be above 0.")
-        for name in ("attention_lr", "weight_decay", "strength"):
-            if (getattr(self, name) or 0) < 0:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least 0.")
-        if not 0 <= self.seed < 2**32:
-            raise InputError(f"seed is {self.seed}; it must lie between 0 and {2**32 - 1:,}.")
+from attentest.training.settings import TrainingSettings
 
 
 @dataclass

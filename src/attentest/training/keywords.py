@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, Literal, TypedDict, TypeVar
 
-from attentest.training.settings import GROUPS
+from attentest.training.settings import GROUPS, ModelPart
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,12 +38,12 @@ class SettingsGiven(TypedDict, total=False):
     attention_lr: float | None
     weight_decay: float
     class_weights: bool
-    select_by: str
+    select_by: Literal["auc", "f1", "accuracy", "loss"]
     patience: int | None
     train_vectors: bool
-    freeze: tuple[str, ...]
-    take: tuple[str, ...]
-    objective: str
+    freeze: tuple[ModelPart, ...]
+    take: tuple[ModelPart, ...]
+    objective: Literal["labels", "adversary"]
     strength: float
     seed: int
 

@@ -228,6 +228,7 @@ class Run:
                     found.probabilities[n].tolist(),
                     second=None if others is None else others[n],
                     shown=self._shown,
+                    unknown=(ids[n] == UNKNOWN).tolist(),
                 )
                 for n, text in enumerate(texts)
             ]
@@ -285,6 +286,7 @@ class Run:
                     rationale=weights.get("rationale"),
                     second=row.get("second"),
                     shown=self._shown,
+                    unknown=[token not in self.vocabulary for token in weights["token"]],
                 )
                 for row, weights in zip(predictions.take(chosen).to_pylist(), attention, strict=True)
             ]

@@ -3,16 +3,61 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from attentest.corpora.corpus import Corpus
-from attentest.errors import expect_type, unknown_name
+from attentest.errors import InputError, unknown_name
 from attentest.models.settings import ModelSettings
+from attentest.settings import Setting, check_values, setting, settings_of
 from attentest.text.settings import TextSettings
-from attentest.training.fit import TrainingSettings
 
-GROUPS = {"text": TextSettings, "model": ModelSettings, "training": TrainingSettings}
+if TYPE_CHECKING:
+    from attentest.corpora.corpus import Corpus
+
+ModelPart = Literal["embedding", "encoder", "alignment", "decoder"]
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Jain & Wallace's settings, as Wiegreffe & Pinter 2019 (§3.1) report them; Meister et al. 2021 use a learning rate
+    of 1e-4 for a BiLSTM and of 1e-5 for a Transformer."""
+
+    epochs: int = setting(8, "Passes over the training texts.", least=1)
+    batch_size: int = setting(32, "Texts per step.", least=1)
+    lr: float = setting(1e-3, "Learning rate.")
+    attention_lr: float | None = setting(
+        None, "Learning rate of the attention parameters.", least=0, otherwise="same as `lr`"
+    )
+    weight_decay: float = setting(1e-5, "Weight decay of all but the attention parameters.", least=0)
+    class_weights: bool = setting(
+        True,
+        "Weight classes by their rarity, or all alike; answers to questions always count alike.",
+        flags=("class-weights", "no-class-weights"),
+    )
+    select_by: Literal["auc", "f1", "accuracy", "loss"] = setting(
+        "auc", "Validation score that selects the epoch; loss is the training loss."
+    )
+    patience: int | None = setting(
+        None, "Epochs without improvement before training stops.", least=1, otherwise="no limit"
+    )
+    train_vectors: bool = setting(
+        True, "Fine-tune the word vectors, or keep them fixed.", flags=("train-vectors", "freeze-vectors")
+    )
+    freeze: tuple[ModelPart, ...] = setting((), "Part of the model that is not trained.", otherwise="")
+    take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from `start`.", otherwise="all")
+    objective: Literal["labels", "adversary"] = setting(
+        "labels", "Objective: fit the labels, or imitate the predictions of `base` with other weights (adversary)."
+    )
+    strength: float = setting(0.001, "Weight λ of the adversary's divergence term.", least=0)
+    seed: int = setting(0, "Random seed for word vectors, initial weights, batch order and noise.")
+
+    def __post_init__(self) -> None:
+        check_values(self)
+        if not self.lr > 0:
+            raise InputError(f"lr is {self.lr}; it must be above 0.")
+        if not 0 <= self.seed < 2**32:
+            raise InputError(f"seed is {self.seed}; it must lie between 0 and {2**32 - 1:,}.")
 
 
 class Settings(NamedTuple):
@@ -21,7 +66,15 @@ class Settings(NamedTuple):
     training: TrainingSettings
 
 
-def sort_settings(corpus: Corpus, given: dict[str, Any]) -> Settings:
+GROUPS = {"text": TextSettings, "model": ModelSettings, "training": TrainingSettings}
+
+
+def known_settings() -> dict[str, tuple[str, Setting]]:
+    """Every setting by its name, with its group."""
+    return {one.name: (group, one) for group, kind in GROUPS.items() for one in settings_of(kind)}
+
+
+def sort_settings(corpus: Corpus, given: Mapping[str, Any]) -> Settings:
     """Each setting to the group that has it; the corpus's recipe stands where nothing was given."""
     chosen: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
     chosen["text"].update({name: value for name, value in corpus.recipe.items() if name != "answers"})
@@ -33,18 +86,11 @@ def sort_settings(corpus: Corpus, given: dict[str, Any]) -> Settings:
 
 def check_setting(name: str, value: Any) -> tuple[str, Any]:
     """The group that a setting belongs to, and its value if it is of the right type."""
-    homes = {field.name: (group, field.default) for group, kind in GROUPS.items() for field in fields(kind)}
-    if name not in homes:
-        raise unknown_name("setting", name, homes)
-    group, default = homes[name]
-    if isinstance(default, tuple) and isinstance(value, list):
-        value = tuple(value)
-    if value is not None or default is not None:
-        expect_type(f"The setting {name}", value, OPTIONAL.get(name, type(default)))
-    return group, value
-
-
-OPTIONAL = {"attention_lr": float, "patience": int}  # what these are when they are not None
+    known = known_settings()
+    if name not in known:
+        raise unknown_name("setting", name, known)
+    group, one = known[name]
+    return group, one.checked(value)
 
 
 def plain(settings: dict[str, Any]) -> dict[str, Any]:

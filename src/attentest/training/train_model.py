@@ -27,14 +27,14 @@ from attentest.text.vectors import initial_vectors
 from attentest.text.vocabulary import Vocabulary
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.claim import clear_for, exclusive
-from attentest.training.fit import TrainingSettings, fit
+from attentest.training.fit import fit
 from attentest.training.keywords import DEFAULTS, SettingsGiven, takes
 from attentest.training.objectives import Adversary
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import Predictions, predict
 from attentest.training.results import write_results
 from attentest.training.run import FORMAT, Run, answer_tokens, choose_device
-from attentest.training.settings import Settings, plain, sort_settings
+from attentest.training.settings import Settings, TrainingSettings, plain, sort_settings
 from attentest.version import __version__
 
 

@@ -31,6 +31,8 @@ class Heatmap:
     rationale: Sequence[int] | None = None
     second: str | None = None  # the other text of a pair, which has no weights
     shown: str = "weight"  # what the weights are
+    unknown: Sequence[bool] | None = None  # tokens that the model's vocabulary does not have
+    model: str | None = None  # whose weights these are, where several models are shown
 
     @property
     def predicted(self) -> str:
@@ -50,6 +52,7 @@ class Heatmap:
         """For machines: the tokens as they stand in the text, with their weights."""
         return {
             "id": self.id,
+            **({} if self.model is None else {"model": self.model}),
             "text": self.text,
             **({} if self.second is None else {"second": self.second}),
             "label": self.label,
@@ -58,7 +61,22 @@ class Heatmap:
             "tokens": [self.text[start:end] for start, end in self.spans],
             "weights": list(self.weights),
             "shown": self.shown,
+            **({} if self.unknown is None else {"unknown": list(self.unknown)}),
         }
+
+    @property
+    def title(self) -> str:
+        """The text's id, and whose weights it has where that is not clear."""
+        return self.id if self.model is None else f"{self.id}  {self.model}"
+
+    def is_unknown(self, token: int) -> bool:
+        return self.unknown is not None and bool(self.unknown[token])
+
+    @property
+    def unknown_words(self) -> list[str]:
+        """Each once, in the order of the text."""
+        words = (self.text[slice(*span)] for i, span in enumerate(self.spans) if self.is_unknown(i))
+        return list(dict.fromkeys(words))
 
     @property
     def legend(self) -> str:

@@ -16,6 +16,7 @@ _STYLE = """
 .attentest mark{color:inherit;border-radius:3px;padding:.1em 0;background:rgba(230,97,1,var(--w))}
 .attentest .second{border-left:3px solid #8886;padding-left:.6em;font-style:italic}
 .attentest mark.r{text-decoration:underline 2px}
+.attentest .u{text-decoration:underline dotted}
 .attentest .wrong{font-weight:bold}
 @media (prefers-color-scheme:dark){.attentest{color:#eee}.attentest mark{background:rgba(230,97,1,calc(.7*var(--w)))}}
 """
@@ -41,15 +42,16 @@ def page(heatmaps: Iterable[Heatmap]) -> str:
 
 def _article(heatmap: Heatmap) -> str:
     predicted = f"{_safe(heatmap.predicted)} {heatmap.confidence:.2f}"
-    about = [f"<span>{_safe(heatmap.id)}</span>", f"predicted <b>{predicted}</b>"]
+    about = [f"<span>{_safe(heatmap.title)}</span>", f"predicted <b>{predicted}</b>"]
     if heatmap.label is not None:
         wrong = "" if heatmap.label == heatmap.predicted else ' class="wrong"'
         about.append(f"<span{wrong}>label {_safe(heatmap.label)}</span>")
     heaviest = ", ".join(f"{_safe(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
     second = "" if heatmap.second is None else f'<p dir="auto" class="second">{_safe(heatmap.second)}</p>'
+    unknown = "; dotted: not in the vocabulary" if heatmap.unknown_words else ""
     return (
         f'<article><p class="about">{" · ".join(about)}</p><p dir="auto">{_marked(heatmap)}</p>{second}'
-        f'<p class="about">{_safe(heatmap.legend)}: {heaviest}</p></article>'
+        f'<p class="about">{_safe(heatmap.legend)}: {heaviest}{unknown}</p></article>'
     )
 
 
@@ -58,6 +60,8 @@ def _marked(heatmap: Heatmap) -> str:
     for i, ((start, end), strength) in enumerate(zip(heatmap.spans, heatmap.strengths, strict=True)):
         parts.append(_safe(heatmap.text[at:start]))
         token = _safe(heatmap.text[start:end])
+        if heatmap.is_unknown(i):
+            token = f'<span class="u" title="not in the vocabulary">{token}</span>'
         reason = heatmap.rationale is not None and heatmap.rationale[i]
         if strength >= 0.02 or reason:
             kind = ' class="r"' if reason else ""

@@ -30,12 +30,16 @@ def picture(heatmaps: Iterable[Heatmap]) -> str:
 
 def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
     about = f"{heatmap.predicted} {heatmap.confidence:.2f}"
+    if heatmap.model is not None:
+        about = f"{heatmap.model} · {about}"
     if heatmap.label is not None:
         about += f" · label {heatmap.label}"
     if heatmap.second is not None:
         about += f" · » {_fitting(heatmap.second)}"
     if heatmap.shown != "weight":
         about += f" · {heatmap.shown}"
+    if heatmap.unknown_words:
+        about += " · dotted: not in the vocabulary"
     parts = [f'<text x="{MARGIN}" y="{y}" fill="#555555" font-size="13">{_safe(about)}</text>']
     y += LINE
     x: float = MARGIN
@@ -55,6 +59,11 @@ def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
             parts.append(
                 f'<rect x="{x - 1:.1f}" y="{y - SIZE}" width="{width + 2:.1f}" height="{SIZE + 5}" rx="3" '
                 f'fill="#e66101" fill-opacity="{strengths[i]:.2f}"><title>{heatmap.weights[i]:.4f}</title></rect>'
+            )
+        if heatmap.is_unknown(i):
+            parts.append(
+                f'<line x1="{x:.1f}" x2="{x + width:.1f}" y1="{y + 3}" y2="{y + 3}" stroke="#111111" '
+                'stroke-dasharray="2 2"><title>not in the vocabulary</title></line>'
             )
         parts.append(f'<text x="{x:.1f}" y="{y}" textLength="{width:.1f}" fill="#111111">{word}</text>')
         x, at = x + width, right

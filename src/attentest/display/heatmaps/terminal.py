@@ -11,6 +11,7 @@ from attentest.display.heatmaps.heatmap import Heatmap
 from attentest.display.heatmaps.text import visible
 
 LONGEST = 120  # tokens shown of a long text
+MOST_UNKNOWN = 5  # unknown words that are spelt out
 _LIGHT, _DARK = (255, 243, 224), (230, 97, 1)  # orange: told from the text by everyone, on dark and light
 
 
@@ -20,14 +21,23 @@ def render(heatmaps: Iterable[Heatmap]) -> RenderableType:
 
 def _one(heatmap: Heatmap) -> list[RenderableType]:
     head = Text()
-    head.append(f"{visible(heatmap.id)}  ", "dim")
+    head.append(f"{visible(heatmap.title)}  ", "dim")
     head.append(f"{visible(heatmap.predicted)} {heatmap.confidence:.2f}", "bold")
     if heatmap.label is not None:
         right = heatmap.label == heatmap.predicted
         head.append(f"  label {visible(heatmap.label)}", "green" if right else "red")
     heaviest = ", ".join(f"{visible(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
     second = [] if heatmap.second is None else [Text(f"» {_flat(heatmap.second)}", "italic")]
-    return [head, _coloured(heatmap), *second, Text(f"{heatmap.legend}: {heaviest}", "dim"), Text()]
+    legend = f"{heatmap.legend}: {heaviest}"
+    if heatmap.unknown_words:
+        legend += f"; unknown: {_some(heatmap.unknown_words)}"
+    return [head, _coloured(heatmap), *second, Text(legend, "dim"), Text()]
+
+
+def _some(words: list[str]) -> str:
+    more = len(words) - MOST_UNKNOWN
+    shown = ", ".join(visible(word) for word in words[:MOST_UNKNOWN])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _coloured(heatmap: Heatmap) -> Text:
@@ -40,7 +50,7 @@ def _coloured(heatmap: Heatmap) -> Text:
     for i in range(start, end):
         left, right = heatmap.spans[i]
         line.append(_flat(heatmap.text[at:left]))
-        line.append(_flat(heatmap.text[left:right]), _style(strengths[i]))
+        line.append(_flat(heatmap.text[left:right]), _style(strengths[i], heatmap.is_unknown(i)))
         at = right
     if end < len(heatmap.spans):
         line.append(f" … {len(heatmap.spans) - end} tokens …", "dim")
@@ -51,8 +61,9 @@ def _flat(text: str) -> str:
     return visible(" ".join(text.split("\n")))
 
 
-def _style(strength: float) -> str:
+def _style(strength: float, unknown: bool) -> str:
+    line = "underline" if unknown else ""
     if strength < 0.05:
-        return ""
+        return line
     red, green, blue = (round(a + strength * (b - a)) for a, b in zip(_LIGHT, _DARK, strict=True))
-    return f"black on rgb({red},{green},{blue})"
+    return f"{line} black on rgb({red},{green},{blue})".lstrip()

@@ -12,7 +12,7 @@ from attentest.files import write_table
 from attentest.progress import Listener
 from attentest.studies.experiments.adversary import FAR
 from attentest.studies.experiments.base import Difference, difference
-from attentest.training.run import Run
+from attentest.training.run import Run, choose_device
 from attentest.trials.instances import ORIGINAL, SCHEMA, TRAINED, instances
 from attentest.trials.subject import subject_of
 
@@ -21,7 +21,8 @@ FILE = "instances.parquet"
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     base = Run(inputs["run"])
-    table = instances(subject_of(base), settings["texts"])
+    device = str(choose_device(settings["device"]))
+    table = instances(subject_of(base, device=device), settings["texts"])
     adversaries = [Run(path) for role, path in inputs.items() if role.startswith("adversary ")]
     if adversaries:
         table = _with_adversary(table, base, adversaries)

@@ -1,0 +1,19 @@
+"""Names of a package that are imported when they are first used: torch takes seconds, and few commands need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """The `__getattr__` of a package whose names live in these of its modules."""
+    modules = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
+
+    def find(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        return getattr(import_module(modules[name]), name)
+
+    return find
