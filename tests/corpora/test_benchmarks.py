@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from written import notes_of_source
 
 from attentest.corpora import Corpus, load, rationales
 from attentest.corpora.benchmarks import BENCHMARKS
@@ -58,7 +59,7 @@ def test_babi_marks_the_supporting_sentences(tmp_path: Path) -> None:
     assert first["second"] == "Where is Mary?"
     assert first["rationale"] == [1, 1, 1, 1, 1, 0, 0, 1, 1]
     assert second["rationale"] == [0, 0, 0, 0, 0, 1, 1, 0, 0]
-    assert corpus.notes == ("No dev split was given: 6 training rows were set aside for it.",)
+    assert notes_of_source(corpus) == ("No dev split was given: 6 training rows were set aside for it.",)
     assert corpus.answers == "closed"
 
 
