@@ -85,7 +85,7 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):
         """A list, an array or a column of strings; a table with one column of them is taken as that column."""
         found = np.asarray(X, dtype=object)
         if fitting and hasattr(self, "n_features_in_"):
-            del self.n_features_in_
+            delattr(self, "n_features_in_")
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
             if fitting:
