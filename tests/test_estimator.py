@@ -119,7 +119,9 @@ def test_in_a_grid_search_in_a_pipeline() -> None:
 
 def test_columns_of_a_frame(fitted: AttentionClassifier) -> None:
     frame = pd.DataFrame({"body": TEXTS, "stars": LABELS})
-    whole = clone(fitted).fit(frame["body"], frame["stars"])
+    whole = clone(fitted).fit(frame[["body"]], frame["stars"])
+    assert whole.n_features_in_ == 1
+    assert not hasattr(whole.fit(frame["body"], frame["stars"]), "n_features_in_")  # a column has no features
     assert (whole.predict_proba(frame[["body"]]) == fitted.predict_proba(TEXTS)).all()
     chosen = ColumnTransformer([("texts", "passthrough", ["body"])])
     assert Pipeline([("choose", chosen), ("attend", clone(fitted))]).fit(frame, frame["stars"]).score(
@@ -181,18 +183,9 @@ def test_without_scikit_learn_a_message_says_what_to_install() -> None:
 class OfNumbers(AttentionClassifier):
     """The classifier as scikit-learn's checks can ask it, whose tables have numbers: a row is read as a text."""
 
-    def _texts(self, X: Any) -> list[str]:  # noqa: N803
-        table = validate_data(self, X, reset=not hasattr(self, "run_") or self._fitting)
+    def _texts(self, X: Any, fitting: bool = False) -> list[str]:  # noqa: N803
+        table = validate_data(self, X, reset=fitting)
         return [" ".join(f"c{place}v{value:.1f}" for place, value in enumerate(row)) for row in table]
-
-    _fitting = False
-
-    def fit(self, X: Any, y: Any) -> AttentionClassifier:  # noqa: N803
-        self._fitting = True
-        try:
-            return super().fit(X, y)
-        finally:
-            del self._fitting
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

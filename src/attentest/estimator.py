@@ -45,7 +45,7 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):
             setattr(self, name, settings.get(name, usual))
 
     def fit(self, X: Any, y: Any) -> AttentionClassifier:
-        texts = self._texts(X)
+        texts = self._texts(X, fitting=True)
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         labels = column_or_1d(y, warn=True)
@@ -81,11 +81,15 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "run_")
         return self.run_
 
-    def _texts(self, X: Any) -> list[str]:
+    def _texts(self, X: Any, fitting: bool = False) -> list[str]:
         """A list, an array or a column of strings; a table with one column of them is taken as that column."""
         found = np.asarray(X, dtype=object)
+        if fitting and hasattr(self, "n_features_in_"):
+            delattr(self, "n_features_in_")
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
+            if fitting:
+                self.n_features_in_ = 1
         if found.ndim != 1:
             raise InputError(
                 f"{type(self).__name__} expects one text for each row, and got {found.ndim} dimensions "

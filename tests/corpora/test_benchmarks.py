@@ -152,7 +152,7 @@ def test_translation_has_no_labels(tmp_path: Path) -> None:
 
 def test_without_a_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ATTENTEST_DATA", raising=False)
-    with pytest.raises(InputError, match=r"'sst_jw' is read from a data folder: .*--data-dir or in ATTENTEST_DATA"):
+    with pytest.raises(InputError, match=r"'sst_jw' is read from a data folder: .*`data_dir` or in ATTENTEST_DATA"):
         load("sst")
 
 

@@ -53,7 +53,7 @@ def test_a_column_in_another_case(tmp_path: Path) -> None:
 
 
 def test_a_column_that_resembles_no_other(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"its columns are text, label\. Name the second column with --second\."):
+    with pytest.raises(InputError, match=r"its columns are text, label\. Name the second column with `second`\."):
         load(write_csv(tmp_path / "x.csv", reviews()), second="hypothesis")
 
 
@@ -128,7 +128,7 @@ def test_bytes_that_do_not_decode(tmp_path: Path) -> None:
         write_csv(tmp_path / "x.csv", rows, encoding="latin-1"),
         write_jsonl(tmp_path / "x.jsonl", [{"text": "a", "label": 0}, *rows], encoding="latin-1"),
     ):
-        with pytest.raises(InputError, match=r"line 22: not valid utf-8\. Save it as UTF-8, .*--encoding"):
+        with pytest.raises(InputError, match=r"line 22: not valid utf-8\. Save it as UTF-8, .*`encoding`"):
             load(file)
         assert texts(load(file, encoding="latin-1"))[-1] == "café"
 
@@ -155,7 +155,7 @@ def test_an_unknown_encoding(tmp_path: Path, encoding: str) -> None:
 def test_utf_16(tmp_path: Path, kind: str, wrong: str, right: str) -> None:
     file = WRITERS[kind](tmp_path / f"x.{kind}", [*reviews(), {"text": "naïve 🤖", "label": 1}])
     file.write_bytes(file.read_text(encoding="utf-8").encode(right))
-    with pytest.raises(InputError, match=rf"looks like UTF-16 and not like {wrong}: try --encoding {right}\."):
+    with pytest.raises(InputError, match=rf"looks like UTF-16 and not like {wrong}: try `encoding='{right}'`\."):
         load(file, encoding=wrong)
     assert texts(load(file, encoding=right))[-1] == "naïve 🤖"
 

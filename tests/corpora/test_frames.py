@@ -108,7 +108,7 @@ def test_the_origin_is_json(kind: str) -> None:
 @every_frame
 def test_a_missing_column(kind: str) -> None:
     with pytest.raises(
-        InputError, match=r"no column 'boddy'; its columns are body, stars, .*Did you mean 'body'\? .*with text=…\."
+        InputError, match=r"no column 'boddy'; its columns are body, stars, .*Did you mean 'body'\? .*with `text`\."
     ):
         load(FRAMES[kind](full()), **NAMED | {"text": "boddy"})
 

@@ -75,7 +75,7 @@ def test_a_positive_class_that_is_not_there(tmp_path: Path) -> None:
 )
 def test_a_label_column_that_is_no_classes(tmp_path: Path, value: Callable[[int], str]) -> None:
     rows = [{"text": f"film {i}", "label": value(i)} for i in range(400)]
-    with pytest.raises(InputError, match=r"different values in 400 rows, .*not look like classes; .*--label"):
+    with pytest.raises(InputError, match=r"different values in 400 rows, .*not look like classes; .*`label`"):
         load(write_csv(tmp_path / "x.csv", rows))
 
 

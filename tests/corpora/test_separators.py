@@ -83,7 +83,7 @@ def test_what_has_no_separator(tmp_path: Path) -> None:
 def test_an_unknown_sign_is_named_as_the_cause(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "x.csv", reviews(), delimiter="^")
     with pytest.raises(
-        InputError, match=r"its columns are text\^label\. .*a single column when cut at commas; .*with --separator"
+        InputError, match=r"its columns are text\^label\. .*a single column when cut at commas; .*with `separator`"
     ):
         load(file)
 
@@ -107,7 +107,7 @@ def test_a_ragged_row_names_the_separator(tmp_path: Path) -> None:
     file.write_text(file.read_text(encoding="utf-8") + "one;two;three\n")
     with pytest.raises(
         InputError,
-        match=r"Row #22: Expected 2 columns, got 3: .*double quotes\. .*by semicolons; .*--separator",
+        match=r"Row #22: Expected 2 columns, got 3: .*double quotes\. .*by semicolons; .*`separator`",
     ):
         load(file)
 

@@ -49,7 +49,7 @@ def load_benchmark(name: str, data_dir: str | Path | None = None) -> Corpus:
     benchmark = BENCHMARKS[name]
     folder = data_folder(data_dir)
     if folder is None:
-        raise InputError(f"'{name}' is read from a data folder: name it with --data-dir or in ATTENTEST_DATA.")
+        raise InputError(f"'{name}' is read from a data folder: name it with `data_dir` or in ATTENTEST_DATA.")
     tables = {split: _with_split(_read(folder / file, name), split) for split, file in benchmark.files.items()}
     try:
         merged = _merge(benchmark.adapt(tables), benchmark.columns)

@@ -22,15 +22,15 @@ class MissingColumnError(InputError):
     """A wanted column is not there; the message tells how to name another."""
 
 
-def check_columns(source: str, columns: Columns, there: Sequence[str], flag: str = "--{}") -> None:
-    """Complain unless every wanted column is there, once; `flag` is how another is named."""
+def check_columns(source: str, columns: Columns, there: Sequence[str]) -> None:
+    """Complain unless every wanted column is there, once."""
     for ours, theirs in columns.items():
         if theirs not in there:
             nearest = nearest_name(theirs, there)
             hint = f"Did you mean '{nearest}'? " if nearest else ""
             raise MissingColumnError(
                 f"{source} has no column '{theirs}'; its columns are {', '.join(there) or 'none'}. "
-                f"{hint}Name the {ours} column with {flag.format(ours)}."
+                f"{hint}Name the {ours} column with `{ours}`."
             )
         if there.count(theirs) > 1:
             raise InputError(f"{source} has {there.count(theirs)} columns called '{theirs}'; rename all but one.")

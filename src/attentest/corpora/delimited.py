@@ -101,7 +101,7 @@ def _read(file: Path, columns: Columns, encoding: str, separator: str, skip: int
             raise InputError(
                 f"{file} cannot be read: {first_line(error)}. A text that holds the separator, a line break or "
                 f"a double quote must stand in double quotes. The columns are taken to be separated by "
-                f"{_named(separator)}; if they are not, name the sign with --separator."
+                f"{_named(separator)}; if they are not, name the sign with `separator`."
             ) from error
         if "straddles" in str(error):
             raise InputError(
@@ -119,7 +119,7 @@ def _check_header(file: Path, columns: Columns, there: list[str], separator: str
             raise
         raise MissingColumnError(
             f"{error} The file has a single column when cut at {_named(separator)}; if another sign separates its "
-            "columns, name it with --separator."
+            "columns, name it with `separator`."
         ) from error
 
 

@@ -22,7 +22,7 @@ def check_encoding(file: Path, encoding: str) -> None:
     except UnicodeError as error:
         line = _line_of_bad_byte(file, encoding)
         raise InputError(
-            f"{file}, line {line}: not valid {encoding}. Save it as UTF-8, or name its encoding with --encoding "
+            f"{file}, line {line}: not valid {encoding}. Save it as UTF-8, or name its encoding with `encoding` "
             "(latin-1 and cp1252 are common)."
         ) from error
 
@@ -34,7 +34,7 @@ def _refuse_utf16(file: Path, encoding: str) -> None:
     marked = first in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     if (marked or b"\0" in first) and not codecs.lookup(encoding).name.startswith(("utf-16", "utf-32")):
         guess = "utf-16" if marked else "utf-16-be" if first[:1] == b"\0" else "utf-16-le"
-        raise InputError(f"{file} looks like UTF-16 and not like {encoding}: try --encoding {guess}.")
+        raise InputError(f"{file} looks like UTF-16 and not like {encoding}: try `encoding={guess!r}`.")
 
 
 def _line_of_bad_byte(file: Path, encoding: str) -> int:

@@ -40,7 +40,6 @@ def load_frames(
     *,
     name: str = "corpus",
     called: str | None = None,
-    flag: str = "{}=…",
     positive: str | None = None,
 ) -> Corpus:
     """A corpus of one frame, or of a dict with one for each split; messages say `called` for it."""
@@ -52,7 +51,7 @@ def load_frames(
     parts = []
     for split, given in splits.items():
         frame = _frame(given, called)
-        check_columns(called, columns, frame.names, flag)
+        check_columns(called, columns, frame.names)
         part = {
             ours: to_column(called, ours, frame.column(frame.names.index(theirs))) for ours, theirs in columns.items()
         }

@@ -21,7 +21,7 @@ def load(
     loaded = _load_dataset(dataset, subset)
     if isinstance(loaded, Mapping) and not loaded:
         raise InputError(f"The dataset '{dataset}' has no splits.")
-    return load_frames(loaded, columns, name=name or Path(dataset).name, called=dataset, flag="--{}", positive=positive)
+    return load_frames(loaded, columns, name=name or Path(dataset).name, called=dataset, positive=positive)
 
 
 def _load_dataset(name: str, subset: str | None) -> Any:

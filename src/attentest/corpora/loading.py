@@ -113,7 +113,7 @@ def _load_named(
     is_saved = not is_name and _exists(given) and is_saved_corpus(path)
     if chosen and (is_name or is_saved):
         raise InputError(
-            f"{given} knows its own columns; --{next(iter(chosen))} is for files of yours and hf: datasets."
+            f"{given} knows its own columns; `{next(iter(chosen))}` is for files of yours and hf: datasets."
         )
     if separator is not None and (is_name or is_saved or given.startswith("hf:")):
         raise InputError(f"{given} has no separator: that is for csv and tsv files.")
