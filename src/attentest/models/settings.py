@@ -89,7 +89,7 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         for name, registry in registries().items():
-            choose(name.removeprefix("self_"), getattr(self, name), registry)
+            choose(name, getattr(self, name), registry)
         check_values(self)
         if self.pairing == "conditional" and self.encoder != "bilstm":
             raise InputError(

@@ -50,7 +50,10 @@ def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write:
         return
     if not (folder / RUN).exists():
         raise InputError(f"{folder} holds files that are not a run; choose another folder.")
-    _, stored = read_run(folder)
+    try:
+        _, stored = read_run(folder)
+    except InputError as error:
+        raise InputError(f"{folder} holds files that are not a run; choose another folder. ({error})") from error
     same = _is_same(stored, identity)
     finished = (folder / RESULT).exists()
     begun = finished or (folder / "checkpoint.safetensors").exists()

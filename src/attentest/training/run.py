@@ -28,7 +28,7 @@ from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
 from attentest.training.folder import AUDITED
 from attentest.training.predict import predict_batches, shares
-from attentest.training.record import FORMAT, CorpusRecord, read_result, read_run, read_vocabulary
+from attentest.training.record import FORMAT, RUN, CorpusRecord, read_result, read_run, read_vocabulary
 from attentest.training.tensors import read_tensors
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Run:
             raise InputError(f"{self.path}: there is no such run folder.")
         if (self.path / "summary.json").is_file():
             raise InputError(f"{self.path} holds no model: {_why_no_model(self.path)}")
+        if not (self.path / RUN).is_file():
+            raise InputError(f"{self.path} is not the folder of a run or of an audit: it has no {RUN}.")
         self.record, self.settings = read_run(self.path)
         if self.record.format != FORMAT:
             raise InputError(f"{self.path / 'run.json'} is of another version of attentest: `format` is not {FORMAT}.")
