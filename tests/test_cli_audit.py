@@ -305,7 +305,7 @@ def test_stopped_by_hand_it_says_how_to_go_on(tmp_path: Path) -> None:
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that run in it
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "stopped. Started again, the audit goes on from what is finished." in said
+    assert "Interrupted. Run the same command again to resume; finished steps are kept." in " ".join(said.split())
     assert "Traceback" not in said
 
 
