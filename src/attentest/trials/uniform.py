@@ -11,6 +11,7 @@ import torch
 from attentest.interventions import permuted, random_weights, uniform_weights
 from attentest.measures.divergences import tvd
 from attentest.measures.intervals import bootstrap
+from attentest.settings import setting
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.reading import Reading
@@ -34,7 +35,7 @@ class Uniform(SimpleTrial):
     )
     headline: ClassVar[str] = "difference, uniform"
 
-    seed: int = 0
+    seed: int = setting(0, "Random seed for the random weights and the permutation.")
 
     def examine(self, reading: Reading) -> Columns:
         variants = torch.stack(

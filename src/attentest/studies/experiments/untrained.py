@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from attentest.errors import InputError, unknown_name
+from attentest.settings import setting
 from attentest.studies.cells import accuracy_gain, cell, cells_of_run, f1_difference, scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
@@ -32,7 +33,7 @@ class Untrained(Experiment):
         "weights says much. The difference says nothing about what the base's weights point at."
     )
 
-    weights: tuple[str, ...] = WEIGHTS
+    weights: tuple[str, ...] = setting(WEIGHTS, "Fixed weights to train with.")
 
     def __post_init__(self) -> None:
         for name in self.weights:
