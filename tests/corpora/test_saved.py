@@ -164,6 +164,7 @@ def test_show_of_many_classes_is_short() -> None:
     html = load(rows)._repr_html_()
     assert html.count("<tr>") == 1 + 20 + 1
     assert "10 more classes" in html
+    assert "<p>No test split was given" in html
 
 
 def test_markup_in_names_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

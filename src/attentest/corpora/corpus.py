@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -154,7 +155,8 @@ class Corpus:
         return text_table(*self._counts_table(), caption="\n".join((self.name, *self.notes)))
 
     def _repr_html_(self) -> str:
-        return html_table(*self._counts_table(), caption=self.name)
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return html_table(*self._counts_table(), caption=self.name) + notes
 
     def _counts_table(self) -> tuple[list[str], list[tuple[Any, ...]]]:
         """A row for each class; where they are many, for the first of them and one for the rest."""

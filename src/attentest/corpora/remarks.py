@@ -24,27 +24,31 @@ def remarks(table: pa.Table) -> list[str]:
     """Notes about a table whose splits and labels are final."""
     texts = _numbered(table)
     what = "pair" if "second" in table.column_names else "text"
-    found = [*_in_two_splits(texts, table["split"].to_numpy(zero_copy_only=False), what)]
+    found = [*_in_two_splits(texts, table["split"], what)]
     if "label" in table.column_names:
         found += _with_two_labels(texts, table["label"].to_numpy(), what)
     return [*found, *_not_cut(table["text"])]
 
 
 def _numbered(table: pa.Table) -> np.ndarray:
-    """The same number for the same text (or pair of texts), white space around it aside."""
-    columns = [name for name in ("text", "second") if name in table.column_names]
-    numbers = np.zeros(table.num_rows, np.int64)
-    for name in columns:
-        encoded = pc.dictionary_encode(pc.utf8_trim_whitespace(table[name]).combine_chunks())
-        numbers = numbers * max(len(encoded.dictionary), 1) + encoded.indices.to_numpy()
-    return np.unique(numbers, return_inverse=True)[1]
+    """The same number, counted from 0, for the same text (or pair of texts), white space around it aside."""
+    numbers = _codes(table["text"])
+    if "second" in table.column_names:
+        second = _codes(table["second"])
+        numbers = np.unique(numbers * (second.max(initial=0) + 1) + second, return_inverse=True)[1]
+    return numbers
 
 
-def _in_two_splits(texts: np.ndarray, split: np.ndarray, what: str) -> Iterator[str]:
+def _codes(texts: pa.ChunkedArray) -> np.ndarray:
+    encoded = pc.dictionary_encode(pc.utf8_trim_whitespace(texts)).unify_dictionaries()
+    return encoded.combine_chunks().indices.to_numpy().astype(np.int64)
+
+
+def _in_two_splits(texts: np.ndarray, split: pa.ChunkedArray, what: str) -> Iterator[str]:
     in_train = np.zeros(texts.max(initial=-1) + 1, bool)
-    in_train[texts[split == "train"]] = True
+    in_train[texts[pc.equal(split, "train").to_numpy()]] = True
     for name in ("dev", "test"):
-        rows = texts[split == name]
+        rows = texts[pc.equal(split, name).to_numpy()]
         shared = int(in_train[rows].sum())
         if shared:
             are = "is" if shared == 1 else "are"
@@ -53,8 +57,10 @@ def _in_two_splits(texts: np.ndarray, split: np.ndarray, what: str) -> Iterator[
 
 
 def _with_two_labels(texts: np.ndarray, labels: np.ndarray, what: str) -> Iterator[str]:
-    pairs = np.unique(np.stack([texts, labels.astype(np.int64)]), axis=1)
-    several = np.bincount(pairs[0]) > 1
+    one = np.zeros(texts.max(initial=-1) + 1, labels.dtype)
+    one[texts] = labels  # any of a text's labels: another one is a second
+    several = np.zeros(len(one), bool)
+    several[texts[labels != one[texts]]] = True
     count, rows = int(several.sum()), int(several[texts].sum())
     if count:
         have = f"{what} has" if count == 1 else f"{what}s have"
