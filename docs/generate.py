@@ -1,9 +1,10 @@
-"""`make docs`: fill in the tables of docs/commands.md, made from the commands themselves."""
+"""`make docs`: fill in the tables of commands.md and the settings of trials and experiments, from the program."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ import typer
 
 from attentest.cli import app
 from attentest.cli.lists import model_parts
+from attentest.settings import settings_of
+from attentest.studies.experiments import EXPERIMENTS, experiment_class
+from attentest.trials import TRIALS, trial_class
 
-PAGE = Path(__file__).parent / "commands.md"
-OPTIONS, PARTS = "options", "parts"
+HERE = Path(__file__).parent
+OPTIONS, PARTS, SETTINGS = "options", "parts", "settings"
 FIRST = "Options"  # what the help calls the panel of options that have no other
 
 
@@ -32,8 +36,25 @@ def parameters(command: Any) -> list[Any]:
     return [one for one in shown if not getattr(one, "hidden", False) and "--help" not in one.opts]
 
 
-def filled(text: str) -> str:
-    """The page with its tables made anew."""
+def pages() -> dict[Path, Callable[[str], str]]:
+    """Every page that has something made by this, and what makes it anew."""
+    kinds: dict[str, Any] = {f"trials/{name}.md": trial_class(name) for name in TRIALS}
+    kinds |= {f"experiments/{name}.md": experiment_class(name) for name in EXPERIMENTS}
+    lists = {HERE / page: partial(_replaced, SETTINGS, setting_list(kind)) for page, kind in kinds.items()}
+    return {HERE / "commands.md": with_tables, **lists}
+
+
+def setting_list(kind: Any) -> str:
+    return "\n".join(f"- `{one.name}` ({_default(one.default)}): {one.help}" for one in settings_of(kind))
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_default, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def with_tables(text: str) -> str:
     commands = dict(every_command())
     parts = re.split(r"^(## .+\n)", text, flags=re.MULTILINE)
     for place in range(1, len(parts), 2):
@@ -41,11 +62,11 @@ def filled(text: str) -> str:
         if name in commands:
             tables = {OPTIONS: option_tables(commands[name]), PARTS: part_table()}
             for kind, table in tables.items():
-                parts[place + 1] = _replaced(parts[place + 1], kind, table)
+                parts[place + 1] = _replaced(kind, table, parts[place + 1])
     return "".join(parts)
 
 
-def _replaced(section: str, kind: str, content: str) -> str:
+def _replaced(kind: str, content: str, section: str) -> str:
     start, end = f"<!-- {kind}: made by `make docs` -->", f"<!-- end of {kind} -->"
     return re.sub(
         rf"{re.escape(start)}\n.*?{re.escape(end)}",
@@ -88,4 +109,5 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page, fill in pages().items():
+        page.write_text(fill(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -9,6 +9,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 import pytest
 import typer
-from docs.generate import PAGE, every_command, filled, parameters
+from docs.generate import every_command, pages, parameters
 from typer.testing import CliRunner
 
 import attentest
@@ -26,6 +27,7 @@ from attentest.corpora import FORMATS, corpus_names
 from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, STRUCTURES
 from attentest.models.decoders import DECODERS
 from attentest.models.settings import PAIRINGS
+from attentest.settings import settings_of
 from attentest.studies import PAPERS
 from attentest.studies.audit import BUDGETS
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
@@ -150,7 +152,9 @@ def test_the_study_on_the_page_of_commands_can_be_read(tmp_path: Path) -> None:
 def test_every_name_has_a_summary() -> None:
     summaries = [*corpus_names().values(), *(source.summary for source in FORMATS.values())]
     parts = (*STRUCTURES.values(), *ENCODERS.values(), *ALIGNMENTS.values(), *PROJECTIONS.values())
-    assert all(10 < len(summary) < 110 for summary in (*summaries, *(part.summary for part in parts)))
+    everything = (*summaries, *(part.summary for part in parts))
+    assert all(10 < len(summary) < 110 for summary in everything)
+    assert not [summary for summary in everything if re.search(r"\b(JW|WP|SS|VA|ME|WE)\b", summary)]
 
 
 def test_documents_do_not_speak_of_one_machine() -> None:
@@ -213,9 +217,16 @@ def test_every_command_has_a_section_and_no_other_has() -> None:
     assert set(sections("commands.md")) == set(COMMANDS)
 
 
-def test_the_tables_of_commands_are_those_of_the_program() -> None:
-    written = PAGE.read_text(encoding="utf-8")
-    assert written == filled(written), "docs/commands.md is behind the program; run: make docs"
+@pytest.mark.parametrize(("page", "fill"), pages().items(), ids=lambda page: getattr(page, "name", ""))
+def test_what_is_made_from_the_program_is_as_the_program_is(page: Path, fill: Callable[[str], str]) -> None:
+    written = page.read_text(encoding="utf-8")
+    assert written == fill(written), f"{page.relative_to(ROOT)} is behind the program; run: make docs"
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_every_setting_of_a_trial_has_its_help(kind: Any) -> None:
+    for one in settings_of(kind):
+        assert re.match(r"[A-Z].{10,}\.$", one.help), f"{kind.__name__}.{one.name} has the help {one.help!r}"
 
 
 @pytest.mark.parametrize("name", COMMANDS)

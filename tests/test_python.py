@@ -56,6 +56,12 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+@pytest.fixture(scope="module")
+def run(run: attentest.Run, tmp_path_factory: pytest.TempPathFactory) -> attentest.Run:
+    """A copy, in whose folder findings do not disturb other tests."""
+    return run.save(tmp_path_factory.mktemp("python") / "small")
+
+
 @pytest.fixture
 def notebook(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What a notebook was told to display."""

@@ -72,6 +72,7 @@ class CorpusGiven(TypedDict, total=False):
     id: str | None
     rationale: str | None
     positive: str | None
+    name: str | None
     format: str | None
     encoding: str | None
     separator: str | None

@@ -110,7 +110,7 @@ def test_a_missing_column(tmp_path: Path, kind: str, role: str) -> None:
     rows = [{"body": "a film", "stars": 1}] * 20
     columns = {"text": "body", "label": "stars"} | {role: "boddy"}
     with pytest.raises(
-        InputError, match=rf"no column 'boddy'; its columns are body, stars\. Did you mean 'body'\? .*--{role}\."
+        InputError, match=rf"no column 'boddy'; its columns are body, stars\. Did you mean 'body'\? .*`{role}`\."
     ):
         load(WRITERS[kind](tmp_path / f"x.{kind}", rows), **columns)
 

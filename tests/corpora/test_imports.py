@@ -20,7 +20,7 @@ def loaded_by(code: str) -> set[str]:
         ("attentest.corpora", set()),
         ("attentest.corpora.corpus", {"corpus"}),
         ("attentest.corpora.stored", {"corpus", "stored"}),
-        ("attentest.training", {"corpus", "line_breaks"}),
+        ("attentest.training.train_model", {"corpus", "line_breaks"}),
         ("attentest.studies.steps.training", {"corpus", "line_breaks", "stored"}),
     ],
 )

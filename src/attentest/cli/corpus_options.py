@@ -44,6 +44,9 @@ class CorpusOptions:
     positive: str | None = setting(
         None, "Positive class of two, whose F1 is reported.", otherwise="the last", metavar="CLASS"
     )
+    name: str | None = setting(
+        None, "Name of the corpus in results.", otherwise="name of the file or folder", metavar="NAME"
+    )
     format: str | None = setting(
         None,
         "Original layout of SOURCE, such as aclimdb or snli (see 'attentest corpora').",

@@ -98,12 +98,19 @@ def trials(as_json: AsJson = False) -> None:
     for kind, some in lists.items():
         print(titles[kind])
         for name, one in some.items():
-            about = _about(one)
-            settings = ", ".join(f"{each}={value}" for each, value in about["settings"].items())
-            needs = f"needs {about['needs']}; " if "needs" in about else ""
             print(f"{kind.removesuffix('s')}: {name}\n  {one.question}\n  {one.source}")
-            print(f"  {needs}settings: {settings or 'none'}")
+            if hasattr(one, "needs"):
+                print(f"  needs {one.needs}")
+            settings = [(f"{each.name}={_plain(each.default)}", each.help) for each in settings_of(one)]
+            width = max((len(assigned) for assigned, _ in settings), default=0)
+            print("  settings:" if settings else "  no settings")
+            for assigned, help in settings:
+                print(f"    {assigned:<{min(width, 30)}}  {help}")
         print()
+
+
+def _plain(default: Any) -> str:
+    return ",".join(map(str, default)) if isinstance(default, tuple) else str(default)
 
 
 def _about(kind: type[Trial] | type[Experiment]) -> dict[str, Any]:

@@ -79,16 +79,19 @@ def _asked(states: Hidden, map_query: nn.Linear | None, query: Query | None) -> 
 
 
 ALIGNMENTS = {
-    "additive": Part("v·tanh(Wh + b), Bahdanau (JW, WP, WE)", lambda size, _, asked: Additive(size, asked)),
+    "additive": Part(
+        "v·tanh(Wh + b), after Bahdanau et al. 2015 (most papers)", lambda size, _, asked: Additive(size, asked)
+    ),
     "dot": Part(
-        "u·h, one learned vector (WE); q·h with a query",
+        "u·h, one learned vector (Wen et al. 2022); q·h with a query",
         lambda size, _, asked: (QueryDot if asked else Dot)(size, False),
     ),
     "scaled-dot": Part(
-        "u·h / √H (JW, ME); q·h / √H with a query", lambda size, _, asked: (QueryDot if asked else Dot)(size, True)
+        "u·h / √H (Jain & Wallace 2019, Meister et al. 2021); q·h / √H with a query",
+        lambda size, _, asked: (QueryDot if asked else Dot)(size, True),
     ),
     "deep": Part(
-        "a stack of ReLU layers (WE)",
+        "a stack of ReLU layers (Wen et al. 2022)",
         lambda size, layers, asked: Deep(size, int(layers), asked),
         2,
         lambda s: s >= 1 and float(s).is_integer(),

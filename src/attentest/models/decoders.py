@@ -12,9 +12,11 @@ from attentest.models.protocol import Encoded, Weights
 NEVER = -1e9  # the logit of an answer that a text does not have: its probability is exactly 0
 
 DECODERS = {
-    "context": Part("an affine map of the weighted states alone (VA, and all models of one text)", lambda: None),
+    "context": Part(
+        "an affine map of the weighted states alone (all models of single texts; Vashishth et al. 2019)", lambda: None
+    ),
     "context+query": Part(
-        "tanh of an affine map of the weighted states and the query, then another (JW)", lambda: None
+        "tanh of an affine map of the weighted states and the query, then another (Jain & Wallace 2019)", lambda: None
     ),
 }
 

@@ -123,16 +123,22 @@ class NoEncoder(MeanSummary):
 
 
 ENCODERS = {
-    "bilstm": Part("LSTM in both directions, 128 each (all five papers)", lambda d, h, _: BiLSTM(d, h)),
-    "cnn": Part("convolutions of width 1, 3, 5, 7 (JW)", lambda d, h, _: CNN(d, (1, 3, 5, 7), max(1, h // 4))),
-    "cnn-wide": Part(
-        "convolutions of width 1, 3, 5, 7, 15, 128 channels each (WE)", lambda d, h, _: CNN(d, (1, 3, 5, 7, 15), h)
+    "bilstm": Part("LSTM in both directions (most papers)", lambda d, h, _: BiLSTM(d, h)),
+    "cnn": Part(
+        "convolutions of width 1, 3, 5, 7 (Jain & Wallace 2019)", lambda d, h, _: CNN(d, (1, 3, 5, 7), max(1, h // 4))
     ),
-    "mlp": Part("one ReLU layer on each token, no context (WE)", lambda d, h, _: MLP(d, h)),
-    "average": Part("affine and tanh on each token, no context (JW, WP)", lambda d, h, _: Average(d, h)),
-    "none": Part("the embeddings themselves, no context (SS)", lambda d, h, _: NoEncoder(d)),
+    "cnn-wide": Part(
+        "convolutions of width 1, 3, 5, 7, 15, with more channels (Wen et al. 2022)",
+        lambda d, h, _: CNN(d, (1, 3, 5, 7, 15), h),
+    ),
+    "mlp": Part("one ReLU layer on each token, no context (Wen et al. 2022)", lambda d, h, _: MLP(d, h)),
+    "average": Part(
+        "affine and tanh on each token, no context (Jain & Wallace 2019, Wiegreffe & Pinter 2019)",
+        lambda d, h, _: Average(d, h),
+    ),
+    "none": Part("the embeddings themselves, no context (Serrano & Smith 2019)", lambda d, h, _: NoEncoder(d)),
     "transformer": Part(
-        "2 self-attention layers, 1 head; self_projection for sparse ones (ME)",
+        "2 self-attention layers, 1 head; self_projection for sparse ones (Meister et al. 2021)",
         lambda d, h, projection: TransformerEncoder(d, h, projection),
     ),
 }

@@ -74,8 +74,8 @@ def given(weights: Simplex | None) -> Simplex:
 
 
 PROJECTIONS = {
-    "softmax": Part("every token gets some weight (JW, WP, VA, WE)", lambda z, mask, **_: softmax(z, mask)),
-    "sparsemax": Part("most tokens get exactly none (ME)", lambda z, mask, **_: sparsemax(z, mask)),
+    "softmax": Part("every token gets some weight (most papers)", lambda z, mask, **_: softmax(z, mask)),
+    "sparsemax": Part("most tokens get exactly none (Meister et al. 2021)", lambda z, mask, **_: sparsemax(z, mask)),
     "entmax": Part(
         "between softmax (alpha 1) and sparsemax (alpha 2)",
         lambda z, mask, parameter, **_: entmax(z, mask, parameter),
@@ -84,27 +84,31 @@ PROJECTIONS = {
         "from 1 to 4",
     ),
     "sparsegen": Part(
-        "sparsemax with settable sparsity lambda < 1 (ME)",
+        "sparsemax with settable sparsity lambda < 1 (Meister et al. 2021)",
         lambda z, mask, parameter, **_: sparsegen(z, mask, parameter),
         0.0,
         lambda sparsity: sparsity < 1,
         "less than 1",
     ),
     "gumbel-softmax": Part(
-        "softmax with noise in training and a temperature (WE)",
+        "softmax with noise in training and a temperature (Wen et al. 2022)",
         lambda z, mask, parameter, noisy, **_: gumbel_softmax(z, mask, parameter, noisy),
         0.8,
         lambda temperature: temperature > 0,
         "above 0",
     ),
     "uniform": Part(
-        "the same weight on every token, nothing learned (WP)",
+        "the same weight on every token, nothing learned (Wiegreffe & Pinter 2019)",
         lambda z, mask, **_: uniform(mask, torch.get_default_dtype()),
     ),
     "random": Part(
-        "weights drawn once for each text, nothing learned (VA)", lambda z, mask, preset, **_: given(preset)
+        "weights drawn once for each text, nothing learned (Vashishth et al. 2019)",
+        lambda z, mask, preset, **_: given(preset),
     ),
-    "preset": Part("weights given for each text, nothing learned (WP)", lambda z, mask, preset, **_: given(preset)),
+    "preset": Part(
+        "weights given for each text, nothing learned (Wiegreffe & Pinter 2019)",
+        lambda z, mask, preset, **_: given(preset),
+    ),
 }
 # self-attention must learn its weights
 SELF_PROJECTIONS = {name: part for name, part in PROJECTIONS.items() if name not in ("uniform", "random", "preset")}

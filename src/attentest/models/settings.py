@@ -12,11 +12,17 @@ from attentest.settings import check_values, setting
 HIERARCHICAL = "hierarchical"
 STRUCTURES = {
     "flat": Part("a text as one sequence of tokens (all papers)", lambda: None),
-    HIERARCHICAL: Part("words make sentences, sentences the document: HAN (SS, VA)", lambda: None),
+    HIERARCHICAL: Part(
+        "words make sentences, sentences the document: HAN (Serrano & Smith 2019, Vashishth et al. 2019)", lambda: None
+    ),
 }
 PAIRINGS = {
-    "independent": Part("the two texts of a pair are read apart (JW, VA)", lambda: None),
-    "conditional": Part("the second text is read from where the first ended (Rocktäschel; VA eq. 3)", lambda: None),
+    "independent": Part(
+        "the two texts of a pair are read apart (Jain & Wallace 2019, Vashishth et al. 2019)", lambda: None
+    ),
+    "conditional": Part(
+        "the second text is read from where the first ended (Vashishth et al. 2019 eq. 3)", lambda: None
+    ),
 }
 
 

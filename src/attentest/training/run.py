@@ -45,6 +45,8 @@ class Run:
         self.keep = keep  # a temporary folder lives as long as the run that lies in it
         if not is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
+        if not (self.path / "run.json").is_file() and not (self.path / "summary.json").is_file():
+            raise InputError(f"{self.path} is not the folder of a run or of an audit: it has no run.json.")
         if (self.path / "summary.json").is_file():
             raise InputError(f"{self.path} holds no model: {_why_no_model(self.path)}")
         if not (self.path / RUN).is_file():

@@ -15,6 +15,7 @@ from torch import Tensor
 from attentest.errors import InputError, unknown_name
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
+from attentest.settings import setting
 from attentest.trials.adversary_search import gradient_search
 from attentest.trials.adversary_vertices import best_vertices, own_margin
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column
@@ -60,12 +61,16 @@ class InstanceAdversary(SimpleTrial):
         "to no trained model, so a high figure does not show that the model could have attended there."
     )
 
-    epsilon: float = 0.0
-    accepted: float = 0.0
-    k: int = 5
-    method: str = "auto"
-    steps: int = 500
-    seed: int = 0
+    epsilon: float = setting(
+        0.0, "Largest change of the output; 0 stands for Jain & Wallace's 0.01, or 0.05 for answers to questions."
+    )
+    accepted: float = setting(
+        0.0, "Largest change of the output of a weighting that counts (the bound of exact); 0 stands for epsilon."
+    )
+    k: int = setting(5, "Candidates for each text.")
+    method: str = setting("auto", "Method: exact, search, or auto (exact where possible).", choices=METHODS)
+    steps: int = setting(500, "Steps of the search.")
+    seed: int = setting(0, "Random seed for the starting points of the search.")
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:

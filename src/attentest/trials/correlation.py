@@ -13,6 +13,7 @@ import pyarrow as pa
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.kendall import kendall_tau
+from attentest.settings import setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes, class_groups, histograms
@@ -63,10 +64,12 @@ class Correlation(Trial):
     )
     needs: ClassVar[str] = "attention weights; embed and encode_embedded for gradients by inputs"
 
-    measures: tuple[str, ...] = ()
-    tolerance: float = 1e-6  # of leave-one-out on a BiLSTM
-    samples: int = 1000  # of LIME and KernelSHAP, a text
-    seed: int = 0
+    measures: tuple[str, ...] = setting((), "Importance measures, separated by commas; none: the papers' six.")
+    tolerance: float = setting(
+        1e-6, "Tolerance of leave-one-out on a BiLSTM: states that change less are not recomputed; 0 recomputes all."
+    )
+    samples: int = setting(1000, "Samples for each text of LIME and KernelSHAP.")
+    seed: int = setting(0, "Random seed for LIME, KernelSHAP and the measure random.")
 
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:

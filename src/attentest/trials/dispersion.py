@@ -15,6 +15,7 @@ from attentest.importance.gradients import normalised
 from attentest.importance.influence import influence
 from attentest.measures.entropy import normalised_entropy
 from attentest.measures.intervals import Estimate, bootstrap
+from attentest.settings import setting
 from attentest.trials.base import Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes
@@ -45,9 +46,11 @@ class Dispersion(Trial):
     )
     needs: ClassVar[str] = "attention weights and gradients"
 
-    influence_texts: int = 300
-    tolerance: float = 1e-6
-    seed: int = 0
+    influence_texts: int = setting(
+        300, "Texts for the influence on hidden states, with a gradient for each pair of tokens; 0 leaves it out."
+    )
+    tolerance: float = setting(1e-6, "Tolerance of leave-one-out on a BiLSTM.")
+    seed: int = setting(0, "Random seed for the sample of texts.")
 
     def __post_init__(self) -> None:
         if self.influence_texts < 0:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from attentest.importance.sums import sums_after
 from attentest.measures.intervals import bootstrap
+from attentest.settings import setting
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import box, boxes
 from attentest.trials.reading import Reading
@@ -52,7 +53,7 @@ class ImportanceSets(SimpleTrial):
         "how sure the model is and how many classes there are, so compare rankings of one model rather than models."
     )
 
-    seed: int = 0
+    seed: int = setting(0, "Random seed for the random order.")
 
     def examine(self, reading: Reading) -> Columns:
         settings = ScoreSettings(seed=self.seed)

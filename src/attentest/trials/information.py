@@ -16,6 +16,7 @@ from attentest.errors import InputError
 from attentest.measures.information import cluster, mutual_information
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.weighted_tau import weighted_tau
+from attentest.settings import setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes, by_rank
@@ -47,9 +48,9 @@ class Information(Trial):
     )
     needs: ClassVar[str] = "attention weights and hidden states"
 
-    clusters: int = 50
-    runs: int = 10
-    seed: int = 0
+    clusters: int = setting(50, "Clusters of the hidden states at a rank.")
+    runs: int = setting(10, "Clusterings over which the mean and its interval are computed.")
+    seed: int = setting(0, "Random seed of the first clustering; the others follow it.")
 
     def __post_init__(self) -> None:
         if self.clusters < 2 or self.runs < 1:

@@ -17,6 +17,7 @@ from attentest.chance import keyed_uniform
 from attentest.errors import InputError
 from attentest.interventions import permuted
 from attentest.measures.intervals import bootstrap
+from attentest.settings import setting
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, by_group, column
 from attentest.trials.charts import violins_by_bin
 from attentest.trials.reading import Reading
@@ -45,8 +46,8 @@ class Permutation(SimpleTrial):
         "does not prove the weights wrong: where all states say the same, any weights give the same output."
     )
 
-    permutations: int = 100
-    seed: int = 0
+    permutations: int = setting(100, "Permutations drawn for each text.")
+    seed: int = setting(0, "Random seed for the permutations.")
 
     def __post_init__(self) -> None:
         if self.permutations < 1:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from attentest.measures.divergences import jsd
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.mcnemar import mcnemar_p
+from attentest.settings import setting
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
 from attentest.trials.cells import Cell
 from attentest.trials.charts import cross_table, scatter
@@ -34,7 +35,7 @@ class Removal(SimpleTrial):
         "against the ranking. One item is taken at a time, so a small ΔJS may also mean that others say the same."
     )
 
-    seed: int = 0
+    seed: int = setting(0, "Random seed for the random item.")
 
     def examine(self, reading: Reading) -> Columns:
         items = most_attended_and_random(reading, self.seed)
@@ -88,7 +89,7 @@ class Flips(SimpleTrial):
         "attention is wrong."
     )
 
-    seed: int = 0
+    seed: int = setting(0, "Random seed for the random item.")
 
     def examine(self, reading: Reading) -> Columns:
         items = most_attended_and_random(reading, self.seed)

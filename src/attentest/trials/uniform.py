@@ -12,6 +12,7 @@ import torch
 from attentest.interventions import permuted, random_weights, uniform_weights
 from attentest.measures.divergences import tvd
 from attentest.measures.intervals import Estimate, bootstrap
+from attentest.settings import setting
 from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
@@ -38,7 +39,7 @@ class Uniform(SimpleTrial):
     )
     headline: ClassVar[str] = "difference, uniform"
 
-    seed: int = 0
+    seed: int = setting(0, "Random seed for the random weights and the permutation.")
 
     def examine(self, reading: Reading) -> Columns:
         variants = torch.stack(

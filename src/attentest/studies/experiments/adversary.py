@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
+from attentest.settings import setting
 from attentest.studies.cells import cells_of_run, f1_difference, f1_gain, scores
 from attentest.studies.experiments.base import (
     BASE,
@@ -56,11 +57,13 @@ class TrainedAdversary(Experiment):
         "base's weights false."
     )
 
-    lambdas: tuple[float, ...] = LAMBDAS
-    epochs: int = 80
-    patience: int = 10
-    seeds: int = 8
-    far: float = FAR
+    lambdas: tuple[float, ...] = setting(
+        LAMBDAS, "Strengths λ of the adversaries; all that the paper's Table 5 has for SST and IMDb."
+    )
+    epochs: int = setting(80, "Most epochs of an adversary's training.")
+    patience: int = setting(10, "Epochs without a lower loss after which a training stops.")
+    seeds: int = setting(8, "Models with other seeds, to compare with.")
+    far: float = setting(FAR, "Mean JSD above which an adversary counts as far away.")
 
     def __post_init__(self) -> None:
         if not self.lambdas or min(self.lambdas) < 0:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from attentest.settings import setting
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf
 from attentest.studies.experiments.informed import compare_information, on_information
 from attentest.training.run import Run
@@ -28,7 +29,7 @@ class Fix(Experiment):
         "weights are. It compares three trainings with one seed each, and says nothing about input tokens."
     )
 
-    runs: int = 10
+    runs: int = setting(10, "Clusterings of each model's hidden states.")
 
     def trainings(self) -> list[Training]:
         kept = ["embedding", "encoder"]

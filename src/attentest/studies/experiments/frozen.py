@@ -11,6 +11,7 @@ import pyarrow as pa
 from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
+from attentest.settings import setting
 from attentest.studies.cells import accuracy_gain, cells_of_run, scores
 from attentest.studies.experiments.adversary import FAR, adversary_settings
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference
@@ -41,11 +42,13 @@ class Frozen(Experiment):
         "lost depends on how far the weights were driven away, so read the accuracy beside the JSD."
     )
 
-    strength: float = 0.01
-    frozen_strengths: tuple[float, ...] = (0.01, 0.1, 1.0)
-    far: float = FAR
-    epochs: int = 40
-    patience: int = 10
+    strength: float = setting(0.01, "Strength λ of the unfrozen adversary.")
+    frozen_strengths: tuple[float, ...] = setting(
+        (0.01, 0.1, 1.0), "Strengths λ to try with everything but the attention frozen."
+    )
+    far: float = setting(FAR, "Mean JSD above which a frozen adversary counts as far away.")
+    epochs: int = setting(40, "Most epochs of each training.")
+    patience: int = setting(10, "Epochs without a lower loss after which a training stops.")
 
     def __post_init__(self) -> None:
         if not self.frozen_strengths:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from attentest.settings import setting
 from attentest.studies.cells import cells_of_run, f1_difference, f1_gain, scores
 from attentest.studies.experiments.adversary import adversary_training
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
@@ -36,9 +37,9 @@ class Guides(Experiment):
         "guide is not shown to be the reason for the base's own predictions."
     )
 
-    strength: float = 0.001
-    epochs: int = 80
-    patience: int = 10
+    strength: float = setting(0.001, "Strength λ of the adversary.")
+    epochs: int = setting(80, "Most epochs of the adversary's training.")
+    patience: int = setting(10, "Epochs without a lower loss after which the adversary's training stops.")
 
     def trainings(self) -> list[Training]:
         mlp = {"encoder": "average"}

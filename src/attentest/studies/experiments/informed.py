@@ -9,6 +9,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from attentest.measures.intervals import Estimate, bootstrap, independent_difference
+from attentest.settings import setting
 from attentest.studies.cells import cells_of_run
 from attentest.studies.experiments.adversary import adversary_training, cells_of_difference
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference
@@ -36,10 +37,10 @@ class InformedAdversary(Experiment):
         "adversary is far from the base first: a weak one keeps its τ by staying where it was."
     )
 
-    strength: float = 5.25e-4
-    epochs: int = 80
-    patience: int = 10
-    runs: int = 10
+    strength: float = setting(5.25e-4, "Strength λ of the adversary; the paper's for SST.")
+    epochs: int = setting(80, "Most epochs of the adversary's training.")
+    patience: int = setting(10, "Epochs without a lower loss after which the training stops.")
+    runs: int = setting(10, "Clusterings of each model's hidden states.")
 
     def trainings(self) -> list[Training]:
         return [adversary_training(self.strength, self.epochs, self.patience)]
@@ -70,8 +71,8 @@ class Gumbel(Experiment):
         "separate the temperature from the seed."
     )
 
-    temperature: float = 0.8
-    runs: int = 10
+    temperature: float = setting(0.8, "Temperature; below 1 the weights are sharper than those of a softmax.")
+    runs: int = setting(10, "Clusterings of each model's hidden states.")
 
     def trainings(self) -> list[Training]:
         return [Training("gumbel", {"projection": f"gumbel-softmax:{self.temperature:g}"})]

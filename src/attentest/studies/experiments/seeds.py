@@ -12,6 +12,7 @@ import pyarrow as pa
 from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
+from attentest.settings import setting
 from attentest.studies.cells import scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference, tidy_head
 from attentest.training.run import Run
@@ -36,7 +37,7 @@ class Seeds(Experiment):
         "chance, and a low figure does not show that the weights are faithful."
     )
 
-    seeds: int = 8
+    seeds: int = setting(8, "Further models to train.")
 
     def __post_init__(self) -> None:
         if self.seeds < 1:

@@ -13,6 +13,7 @@ import torch
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate
 from attentest.measures.kendall import kendall_tau
+from attentest.settings import setting
 from attentest.studies.experiments.base import Experiment, Result, Training, TrialOf
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion
@@ -36,8 +37,12 @@ class Sparsity(Experiment):
         "evidence."
     )
 
-    lambdas: tuple[float, ...] = (-5.0, -2.0, -1.0, 0.0, 0.25, 0.5, 0.75, 0.9)
-    influence_texts: int = 0
+    lambdas: tuple[float, ...] = setting(
+        (-5.0, -2.0, -1.0, 0.0, 0.25, 0.5, 0.75, 0.9), "Sparsities λ of sparsegen; at least two, all below 1."
+    )
+    influence_texts: int = setting(
+        0, "Texts for the influence on hidden states in the trial dispersion; 0 leaves it out."
+    )
 
     def __post_init__(self) -> None:
         if len(self.lambdas) < 2 or max(self.lambdas) >= 1:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.intervals import Estimate
+from attentest.settings import setting
 from attentest.studies.cells import accuracy_gain, cells_of_run, f1_difference, scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
@@ -37,7 +38,7 @@ class Untrained(Experiment):
         "weights says much. The difference says nothing about what the base's weights point at."
     )
 
-    weights: tuple[str, ...] = WEIGHTS
+    weights: tuple[str, ...] = setting(WEIGHTS, "Fixed weights to train with.")
 
     def __post_init__(self) -> None:
         for name in self.weights:
