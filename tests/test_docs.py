@@ -3,8 +3,12 @@ every trial, experiment, setting, command and option has its place."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields
@@ -16,6 +20,7 @@ import typer
 from docs.generate import every_command, pages, parameters
 from typer.testing import CliRunner
 
+import attentest
 from attentest import cli
 from attentest.cli.app import ORDER
 from attentest.corpora import FORMATS, corpus_names
@@ -297,3 +302,28 @@ def test_what_may_be_failed_on_is_what_pages_name() -> None:
     for page in PAGES:
         for name in re.findall(r"--fail-on ([\w-]+)", page.read_text(encoding="utf-8")):
             assert name in FAILURES, f"{page.relative_to(ROOT)}: {name}"
+
+
+@pytest.mark.slow
+def test_the_page_of_the_python_interface_runs(tmp_path: Path) -> None:
+    """Its blocks, one after the other, in one program and a folder of its own."""
+    rows = [
+        f"a {word} {noun} number {i},{stars}"
+        for i in range(14)
+        for noun in ("film", "book", "song", "play")
+        for word, stars in (("good", 5), ("bad", 1), ("fine", 5), ("poor", 1))
+    ]
+    (tmp_path / "reviews.csv").write_text("\n".join(["body,stars", *rows]))
+    blocks = re.findall(r"^```python\n(.*?)^```", text_of("python.md"), re.DOTALL | re.MULTILINE)
+    program = tmp_path / "page.py"
+    program.write_text(f"if __name__ == '__main__':\n{textwrap.indent(chr(10).join(blocks), '    ')}", encoding="utf-8")
+    source = str(Path(attentest.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": source, "ATTENTEST_STORE": str(tmp_path / "store")}
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("attentest:") == 4  # a signature for each finding that is printed
+    for name in ("audits/run", "audits/full", "audits/file", "audits/subject", "comparisons/ab"):
+        assert (tmp_path / name / "report.html").is_file()
+    assert len(blocks) >= 6

@@ -62,7 +62,7 @@ def messages(source: str) -> list[str]:
 
 
 def test_no_message_of_the_library_names_a_flag() -> None:
-    flag = re.compile(r"(?<![\w<!-])--[a-z][a-z-]+(?![\w:(])")
+    flag = re.compile(r"(?<![\w<!-])--([a-z][a-z-]+(?![\w:(])|\{|$)")
     found = [
         f"{path.relative_to(PACKAGE)}: {text}"
         for path in sorted(PACKAGE.rglob("*.py"))

@@ -10,6 +10,7 @@ import numpy as np
 
 from attentest.audits import Audit
 from attentest.corpora import build_corpus
+from attentest.corpora.corpus import FEWEST_ROWS
 from attentest.display.heatmaps import Heatmaps
 from attentest.errors import InputError, unknown_name
 from attentest.files import write_bytes
@@ -44,12 +45,14 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):
             setattr(self, name, settings.get(name, usual))
 
     def fit(self, X: Any, y: Any) -> AttentionClassifier:
-        texts = self._texts(X)
+        texts = self._texts(X, fitting=True)
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         labels = column_or_1d(y, warn=True)
         check_consistent_length(texts, labels)
         check_classification_targets(labels)
+        if len(texts) < FEWEST_ROWS:
+            raise InputError(f"n_samples={len(texts)}; {type(self).__name__} needs at least {FEWEST_ROWS} texts.")
         self.classes_, codes = np.unique(labels, return_inverse=True)
         names = [str(name) for name in self.classes_.tolist()]
         corpus = build_corpus("texts", {"text": texts, "label": codes.tolist()}, classes=names)
@@ -78,19 +81,25 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "run_")
         return self.run_
 
-    def _texts(self, X: Any) -> list[str]:
+    def _texts(self, X: Any, fitting: bool = False) -> list[str]:
         """A list, an array or a column of strings; a table with one column of them is taken as that column."""
         found = np.asarray(X, dtype=object)
+        if fitting and hasattr(self, "n_features_in_"):
+            delattr(self, "n_features_in_")
         if found.ndim == 2 and found.shape[1] == 1:
             found = found[:, 0]
+            if fitting:
+                self.n_features_in_ = 1
         if found.ndim != 1:
             raise InputError(
                 f"{type(self).__name__} expects one text for each row, and got {found.ndim} dimensions "
                 f"of shape {found.shape}; name the column of the texts."
             )
-        other = next((text for text in found if not isinstance(text, str)), None)
-        if other is not None:
-            raise InputError(f"{type(self).__name__} expects texts, and got {other!r}, of type {type(other).__name__}.")
+        for text in found:
+            if not isinstance(text, str):
+                raise InputError(
+                    f"{type(self).__name__} expects texts, and got {text!r}, of type {type(text).__name__}."
+                )
         return [str(text) for text in found]
 
     def __sklearn_tags__(self) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from written import notes_of_source
 
 from attentest.corpora import Corpus, load, rationales
 from attentest.corpora.benchmarks import BENCHMARKS
@@ -58,7 +59,7 @@ def test_babi_marks_the_supporting_sentences(tmp_path: Path) -> None:
     assert first["second"] == "Where is Mary?"
     assert first["rationale"] == [1, 1, 1, 1, 1, 0, 0, 1, 1]
     assert second["rationale"] == [0, 0, 0, 0, 0, 1, 1, 0, 0]
-    assert corpus.notes == ("No dev split was given: 6 training rows were set aside for it.",)
+    assert notes_of_source(corpus) == ("No dev split was given: 6 training rows were set aside for it.",)
     assert corpus.answers == "closed"
 
 
@@ -151,7 +152,7 @@ def test_translation_has_no_labels(tmp_path: Path) -> None:
 
 def test_without_a_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ATTENTEST_DATA", raising=False)
-    with pytest.raises(InputError, match=r"'sst_jw' is read from a data folder: .*--data-dir or in ATTENTEST_DATA"):
+    with pytest.raises(InputError, match=r"'sst_jw' is read from a data folder: .*`data_dir` or in ATTENTEST_DATA"):
         load("sst")
 
 

@@ -102,7 +102,7 @@ def test_a_folder_of_files(tmp_path: Path, kind: str) -> None:
 
 def test_a_missing_column(tmp_path: Path) -> None:
     made(20).save_to_disk(str(tmp_path / "x"))
-    with pytest.raises(InputError, match=r"no column 'body'; its columns are text, label\. .*--text"):
+    with pytest.raises(InputError, match=r"no column 'body'; its columns are text, label\. .*`text`"):
         load(f"hf:{tmp_path / 'x'}", text="body")
 
 

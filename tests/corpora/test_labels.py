@@ -130,7 +130,7 @@ def test_one_of_the_named_classes_only() -> None:
 
 def test_many_classes_need_rows() -> None:
     assert len(encode([i % 30 for i in range(90)])[1]) == 30
-    with pytest.raises(InputError, match=r"30 different values in 80 rows, .*not look like classes; .*--label"):
+    with pytest.raises(InputError, match=r"30 different values in 80 rows, .*not look like classes; .*`label`"):
         encode([i % 30 for i in range(80)])
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from written import notes_of_source
 
 from attentest.corpora.layouts import aclimdb, adr, ag_news, babi, cnn, mimic, newsgroups, nli, sst
 from attentest.errors import InputError
@@ -36,7 +37,7 @@ def test_sst_takes_the_root_label_and_drops_neutral(sst_folder: Path) -> None:
     assert corpus.classes == ("negative", "positive")
     assert corpus.table["text"].to_pylist()[:4] == ["It really works", "It fails", "Great -LRB-", "Bad !"]
     assert corpus.labels.tolist() == [1, 0, 1, 0] * 3
-    assert corpus.notes == ("Dropped 3 neutral sentences.",)
+    assert notes_of_source(corpus) == ("Dropped 3 neutral sentences.",)
     assert corpus.split.tolist() == ["train"] * 4 + ["dev"] * 4 + ["test"] * 4
     assert corpus.recipe["min_tokens"] == 6
 
@@ -45,7 +46,7 @@ def test_sst_fine_keeps_five_classes(sst_folder: Path) -> None:
     corpus = sst.load(sst_folder, fine=True)
     assert len(corpus.classes) == 5
     assert corpus.labels.tolist() == [3, 1, 2, 4, 0] * 3
-    assert corpus.notes == ()
+    assert notes_of_source(corpus) == ()
 
 
 @pytest.mark.parametrize(

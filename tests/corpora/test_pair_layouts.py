@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from written import notes_of_source
 
 from attentest.corpora import Corpus, load
 from attentest.corpora.babi_world import generate
@@ -179,7 +180,7 @@ def test_babi_rows_are_questions_with_the_statements_before_them(babi_folder: Pa
         "test/6",
         "test/9",
     ]
-    assert corpus.notes == ("No dev split was given: 6 training rows were set aside for it.",)
+    assert notes_of_source(corpus) == ("No dev split was given: 6 training rows were set aside for it.",)
 
 
 def write_original(file: Path, corpus: Corpus, split: str) -> None:
@@ -284,7 +285,7 @@ def test_cnn_reads_context_question_and_entity(cnn_folder: Path) -> None:
         "label": "@entity5",
     }
     assert corpus.table["id"][0].as_py() == "train/00"
-    assert (corpus.answers, corpus.notes) == ("entities", ())
+    assert (corpus.answers, notes_of_source(corpus)) == ("entities", ())
     assert sort_settings(corpus, {}).text.tokenizer == "whitespace"
 
 
@@ -311,12 +312,12 @@ def test_cnn_skips_and_counts_what_is_no_whole_question(cnn_folder: Path, conten
         (cnn_folder / "questions" / "test" / f"{name}.question").write_bytes(content)
     corpus = cnn.load(cnn_folder)
     assert len(corpus) == 42
-    assert corpus.notes == ("Skipped 2 files that are not whole questions, such as test/broken.question.",)
+    assert notes_of_source(corpus) == ("Skipped 2 files that are not whole questions, such as test/broken.question.",)
 
 
 def test_cnn_skips_an_answer_that_is_not_in_the_article(cnn_folder: Path) -> None:
     (cnn_folder / "questions" / "test" / "x.question").write_text(question(1, "@entity10 met @entity2 ."))
-    assert cnn.load(cnn_folder).notes == ("Skipped 1 questions whose answer is not in their article.",)
+    assert notes_of_source(cnn.load(cnn_folder)) == ("Skipped 1 questions whose answer is not in their article.",)
 
 
 def test_cnn_reads_windows_line_ends_and_a_blank_last_line(cnn_folder: Path) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from attentest.corpora.corpus import build_corpus
+from attentest.corpora.build import build_corpus
 from attentest.text import TextSettings, tokenize_corpus
 from attentest.text.batches import make_batch
 from attentest.text.sentences import sentence_numbers, sentence_starts, with_sentences

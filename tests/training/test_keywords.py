@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import fields
-from typing import get_type_hints
+from typing import TYPE_CHECKING, assert_type, get_type_hints
 
 import pytest
 
@@ -42,3 +42,15 @@ def test_columns_of_audits_are_those_of_load() -> None:
     asked = {"text", "second", "label", "split", "id", "rationale", "positive", "format", "encoding", "data_dir"}
     assert asked <= set(inspect.signature(attentest.load).parameters)
     assert asked <= set(get_type_hints(AuditGiven))
+
+
+if TYPE_CHECKING:  # for mypy, which also complains about an ignore that is not needed
+
+    def known_to_type_checkers(corpus: attentest.Corpus) -> None:
+        run = attentest.train(corpus, encoder="cnn", seed=1)
+        assert_type(run, attentest.Run)
+        assert_type(run.trial("permutation"), attentest.Finding)
+        assert_type(attentest.audit(corpus, text="body", encoder="cnn", budget="quick"), attentest.Audit)
+        attentest.train(corpus, encodr="cnn")  # type: ignore[call-arg]
+        attentest.train(corpus, hidden="4")  # type: ignore[arg-type]
+        attentest.audit(corpus, budgt="quick")  # type: ignore[call-arg]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import attentest
-from attentest.corpora.corpus import build_corpus
+from attentest.corpora.build import build_corpus
 
 
 def dotted_corpus(rows: int = 240, every: int = 5) -> attentest.Corpus:

@@ -15,7 +15,7 @@ from dotted import dotted_corpus
 from hand_model import HandModel, reading_of
 
 import attentest
-from attentest.corpora.corpus import build_corpus
+from attentest.corpora.build import build_corpus
 from attentest.text.batches import make_batch
 from attentest.trials import Subject, subject_of
 from attentest.trials import instances as module

@@ -20,8 +20,9 @@ from itertools import count
 
 import numpy as np
 
-from attentest.corpora.benchmarks import BABI_RECIPE
-from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import Corpus
+from attentest.corpora.recipes import BABI_RECIPE
 from attentest.errors import InputError
 
 PEOPLE = ("Daniel", "John", "Mary", "Sandra")

@@ -11,21 +11,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.corpora import rationales
-from attentest.corpora.corpus import Corpus, Kind, build_corpus
-from attentest.corpora.line_breaks import break_lines
+from attentest.corpora import adaptations
+from attentest.corpora.adaptations import Tables, with_column
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import Corpus, Kind
+from attentest.corpora.recipes import BABI_RECIPE, NLI, NLI_RECIPE
 from attentest.errors import InputError
 from attentest.files import read_parquet
 
-Tables = dict[str, pa.Table]
 SENTIMENT = ("negative", "positive")
-NLI = ("entailment", "neutral", "contradiction")
-NLI_RECIPE = {"digits": "qqq", "min_frequency": 3}
-BABI_RECIPE = {"lower": False, "digits": "keep", "min_frequency": 1, "max_tokens": 2000, "answers": "closed"}
 TOPICS = ("world", "sports", "business", "science")
 
 
@@ -52,7 +49,7 @@ def load_benchmark(name: str, data_dir: str | Path | None = None) -> Corpus:
     benchmark = BENCHMARKS[name]
     folder = data_folder(data_dir)
     if folder is None:
-        raise InputError(f"'{name}' is read from a data folder: name it with --data-dir or in ATTENTEST_DATA.")
+        raise InputError(f"'{name}' is read from a data folder: name it with `data_dir` or in ATTENTEST_DATA.")
     tables = {split: _with_split(_read(folder / file, name), split) for split, file in benchmark.files.items()}
     try:
         merged = _merge(benchmark.adapt(tables), benchmark.columns)
@@ -91,86 +88,7 @@ def _with_split(table: pa.Table, split: str) -> pa.Table:
     """Ids are unique in their file only, so they get its split before them."""
     if not split or "id" not in table.column_names:
         return table
-    return _with(table, "id", pc.binary_join_element_wise(split, table["id"].cast(pa.string()), "/"))
-
-
-def _with(table: pa.Table, column: str, values: Any) -> pa.Table:
-    there = table.column_names
-    return (
-        table.set_column(there.index(column), column, values)
-        if column in there
-        else table.append_column(column, values)
-    )
-
-
-def _line_breaks(tables: Tables) -> Tables:
-    return {split: _with(t, "text", break_lines(t["text"])) for split, t in tables.items()}
-
-
-def _supporting_facts(tables: Tables) -> Tables:
-    def marks(table: pa.Table) -> pa.Array:
-        pairs = zip(table["context"].to_pylist(), table["supporting"].to_pylist(), strict=True)
-        return pa.array([rationales.of_sentences(c, s) for c, s in pairs], pa.list_(pa.int8()))
-
-    return {split: _with(t, "rationale", marks(t)) for split, t in tables.items()}
-
-
-def _adverse_effects(tables: Tables) -> Tables:
-    table = tables[""]
-    pairs = zip(table["text"].to_pylist(), table["effects"].to_pylist(), strict=True)
-    marks = pa.array([rationales.of_phrases(t, e or ()) for t, e in pairs], pa.list_(pa.int8()))
-    return {"": _with(table, "rationale", marks)}
-
-
-def _title_first(tables: Tables) -> Tables:
-    """AG News: the training file has the title in its text, so the test text gets it too."""
-    test = tables["test"]
-    joined = pc.binary_join_element_wise(test["title"], test["text"], pa.scalar(" ", test["text"].type))
-    return tables | {"test": _with(test, "text", joined)}
-
-
-def _world_business(tables: Tables) -> Tables:
-    kept = {}
-    for split, table in _title_first(tables).items():
-        table = table.filter(pc.is_in(table["label"], pa.array([0, 2], table["label"].type)))
-        kept[split] = _with(table, "label", pc.divide(table["label"], 2))
-    return kept
-
-
-def _jw_kept(tables: Tables) -> Tables:
-    return {split: table.filter(table["jw_kept"]) for split, table in tables.items()}
-
-
-def _jw_imdb(tables: Tables) -> Tables:
-    """A fifth of train is dev and a fifth of test is test, as in JW; their own drawing is not known."""
-    generator = np.random.default_rng(1378)
-    cleaned = _line_breaks(tables)
-    train = cleaned["train"].take(generator.permutation(cleaned["train"].num_rows))
-    dev = train.num_rows // 5
-    test = cleaned["test"].take(generator.permutation(cleaned["test"].num_rows)[: cleaned["test"].num_rows // 5])
-    return {"train": train.slice(dev), "dev": train.slice(0, dev), "test": test}
-
-
-def _one_row_a_review(tables: Tables) -> Tables:
-    """Yelp human attention: the annotators of a review are merged, so that no review is in two splits."""
-    reviews: dict[tuple[str, int], list[list[int]]] = {}
-    for row in tables[""].select(["text", "label", "rationale"]).to_pylist():
-        reviews.setdefault((row["text"], row["label"]), []).append(row["rationale"])
-    return {
-        "": pa.table(
-            {
-                "text": [text for text, _ in reviews],
-                "label": [label for _, label in reviews],
-                "rationale": pa.array(
-                    [rationales.of_majority(marks) for marks in reviews.values()], pa.list_(pa.int8())
-                ),
-            }
-        )
-    }
-
-
-def _stacked(tables: Tables) -> Tables:
-    return {"test": pa.concat_tables(tables.values())}
+    return with_column(table, "id", pc.binary_join_element_wise(split, table["id"].cast(pa.string()), "/"))
 
 
 def _splits(name: str, *splits: str, **renamed: str) -> dict[str, str]:
@@ -189,7 +107,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         _splits("sst_jw", "train", "dev", "test"),
         classes=SENTIMENT,
         recipe={"tokenizer": "whitespace", "min_frequency": 1},
-        adapt=_jw_kept,
+        adapt=adaptations.jw_kept,
     ),
     "imdb_jw": Benchmark(
         "IMDb reviews of fewer than 400 tokens, split as Jain & Wallace do, 2 classes",
@@ -197,14 +115,14 @@ BENCHMARKS: dict[str, Benchmark] = {
         columns={"text": "text", "label": "label", "id": "id"},
         classes=SENTIMENT,
         recipe={"min_frequency": 10, "min_tokens": 7, "max_tokens": 399, "long": "drop"},
-        adapt=_jw_imdb,
+        adapt=adaptations.jw_imdb,
     ),
     "ag_news_jw": Benchmark(
         "AG News, world against business, 2 classes (a part of the training set)",
         _splits("ag_news", test="test", train="train_partial"),
         classes=("world", "business"),
         recipe={"digits": "qqq", "min_frequency": 5},
-        adapt=_world_business,
+        adapt=adaptations.world_business,
     ),
     "20news_sports_jw": Benchmark(
         "20 Newsgroups, baseball against hockey, 2 classes",
@@ -238,13 +156,13 @@ BENCHMARKS: dict[str, Benchmark] = {
         columns={"text": "text", "label": "label", "id": "id"},
         classes=SENTIMENT,
         recipe={"min_frequency": 10},
-        adapt=_line_breaks,
+        adapt=adaptations.line_breaks,
     ),
     "cad_imdb": Benchmark(
         "IMDb reviews with minimally revised counterparts of the opposite class",
         _splits("cad_imdb", "train", "dev", "test"),
         classes=SENTIMENT,
-        adapt=_line_breaks,
+        adapt=adaptations.line_breaks,
     ),
     "eraser_movies": Benchmark(
         "movie reviews with human rationales (ERASER), 2 classes",
@@ -258,14 +176,14 @@ BENCHMARKS: dict[str, Benchmark] = {
         _splits("ag_news", test="test", train="train_partial"),
         classes=TOPICS,
         recipe={"digits": "qqq", "min_frequency": 5},
-        adapt=_title_first,
+        adapt=adaptations.title_first,
     ),
     "yelp_hat": Benchmark(
         "Yelp reviews with human attention maps (majority of the annotators), 2 classes",
         {"": "yelp_hat/all.parquet"},
         columns=_MARKED,
         classes=SENTIMENT,
-        adapt=_one_row_a_review,
+        adapt=adaptations.one_row_a_review,
     ),
     "yelp_stars_sample": Benchmark(
         "Yelp reviews, 1 to 5 stars (the dev file is used for training)",
@@ -283,7 +201,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         columns=_MARKED,
         classes=("none", "adverse effect"),
         recipe={"min_frequency": 2},
-        adapt=_adverse_effects,
+        adapt=adaptations.adverse_effects,
     ),
     "pronoun_gender": Benchmark(
         "sentences whose label is the gender of their pronouns, 2 classes",
@@ -313,7 +231,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         columns=_PAIR,
         kind="pair",
         classes=NLI,
-        adapt=_stacked,
+        adapt=adaptations.stacked,
     ),
     "babi1": Benchmark(
         "bAbI task 1: one supporting fact; rationale: the fact",
@@ -321,7 +239,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         columns=_QA,
         kind="pair",
         recipe=BABI_RECIPE,
-        adapt=_supporting_facts,
+        adapt=adaptations.supporting_facts,
     ),
     "babi2": Benchmark(
         "bAbI task 2: two supporting facts; rationale: the facts",
@@ -329,7 +247,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         columns=_QA,
         kind="pair",
         recipe=BABI_RECIPE,
-        adapt=_supporting_facts,
+        adapt=adaptations.supporting_facts,
     ),
     "babi3": Benchmark(
         "bAbI task 3: three supporting facts, long stories (1,000 training questions)",
@@ -337,7 +255,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         columns=_QA,
         kind="pair",
         recipe=BABI_RECIPE,
-        adapt=_supporting_facts,
+        adapt=adaptations.supporting_facts,
     ),
     "babi3_v1": Benchmark(
         "bAbI task 3, release 1.0: shorter stories",
@@ -345,7 +263,7 @@ BENCHMARKS: dict[str, Benchmark] = {
         columns=_QA,
         kind="pair",
         recipe=BABI_RECIPE,
-        adapt=_supporting_facts,
+        adapt=adaptations.supporting_facts,
     ),
     "multi30k_en_de": Benchmark(
         "Multi30k image captions, English to German (test: 2016)",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.corpora import rationales
+from attentest.corpora.rationales import of_written
 from attentest.errors import InputError, nearest_name
 
+_SCALARS = (bool, int, float, Decimal, date, np.generic)
 Columns = Mapping[str, str]  # our column name -> the source's
 
 
@@ -25,8 +29,8 @@ def check_columns(source: str, columns: Columns, there: Sequence[str]) -> None:
             nearest = nearest_name(theirs, there)
             hint = f"Did you mean '{nearest}'? " if nearest else ""
             raise MissingColumnError(
-                f"{source} has no column '{theirs}'; its columns are {', '.join(there)}. "
-                f"{hint}Name the {ours} column with --{ours}."
+                f"{source} has no column '{theirs}'; its columns are {', '.join(there) or 'none'}. "
+                f"{hint}Name the {ours} column with `{ours}`."
             )
         if there.count(theirs) > 1:
             raise InputError(f"{source} has {there.count(theirs)} columns called '{theirs}'; rename all but one.")
@@ -34,17 +38,45 @@ def check_columns(source: str, columns: Columns, there: Sequence[str]) -> None:
 
 def to_column(source: str, key: str, values: Any) -> Any:
     """`values` under our name `key`; what was changed already is not changed again."""
-    column = values if isinstance(values, pa.ChunkedArray | pa.Array) else pa.array(values)
+    column = values if isinstance(values, pa.ChunkedArray | pa.Array) else _to_arrow(source, key, values)
     if key == "rationale":
         return _marks(source, column)
     text = _text(source, key, column)
     return pc.utf8_trim_whitespace(text) if key == "label" else text
 
 
+def _to_arrow(source: str, key: str, values: Any) -> Any:
+    """Values of one type, or of several that can be written as text; NaN and pandas's NA are missing."""
+    if isinstance(values, str | bytes) or not hasattr(values, "__iter__"):
+        raise InputError(f"{source}: the {key} column is {values!r:.60}; expected a list, an array or a Series.")
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):  # mixed types, say, or half a surrogate pair
+        listed = values.tolist() if hasattr(values, "tolist") else list(values)
+        return pa.array([_written(source, key, value) for value in listed], pa.large_string())
+
+
+def _written(source: str, key: str, value: Any) -> str | None:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, _SCALARS) and value == value:
+        return str(value)
+    if _is_missing(value):
+        return None
+    raise InputError(f"{source}: the {key} column holds a {type(value).__name__}, {value!r:.60}, among other values.")
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return bool(pa.array([value], from_pandas=True).null_count)
+    except (pa.ArrowException, ValueError, TypeError):
+        return False
+
+
 def _text(source: str, key: str, column: Any) -> Any:
     try:
         if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
+            column = _decoded(column)
         return column.cast(pa.large_string())
     except pa.ArrowException as error:
         raise InputError(
@@ -52,10 +84,21 @@ def _text(source: str, key: str, column: Any) -> Any:
         ) from error
 
 
+def _decoded(column: Any) -> pa.ChunkedArray:
+    """Values of a dictionary-encoded column as text; views of strings, as polars has them, cannot be cast at once."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    values = [chunk.dictionary.cast(pa.large_string()).take(chunk.indices) for chunk in chunks]
+    return pa.chunked_array(values, pa.large_string())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
 def _marks(source: str, column: Any) -> Any:
     try:
-        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-            column = pa.array([rationales.of_written(v) if v and v.strip() else None for v in column.to_pylist()])
+        if _is_text(column.type):
+            column = pa.array([of_written(v) if v and v.strip() else None for v in column.to_pylist()])
         marks = column.cast(pa.list_(pa.int8()))
     except (ValueError, pa.ArrowException) as error:
         raise InputError(

@@ -53,7 +53,7 @@ def _check_number(rows: int, names: Sequence[str], corpus: str) -> None:
     if len(names) > (MANY if fractions else max(MANY, rows // 3)):
         raise InputError(
             f"{corpus}: the label column has {len(names):,} different values in {rows:,} rows, so it does "
-            "not look like classes; name another column with --label."
+            "not look like classes; name another column with `label`."
         )
 
 

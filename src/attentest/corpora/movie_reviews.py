@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
-from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import Corpus
 from attentest.corpora.line_breaks import break_lines
 from attentest.errors import InputError
 

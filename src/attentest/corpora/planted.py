@@ -21,7 +21,8 @@ from functools import cache
 
 import numpy as np
 
-from attentest.corpora.corpus import FEWEST_ROWS, Corpus, build_corpus
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError
 
 NEGATION = "not"

@@ -1,43 +1,103 @@
-"""A corpus in a folder of its own, as it was loaded: what a plan's trainings read, on whichever machine."""
+"""A corpus as one Parquet file: its table, with everything else about it in the file's metadata."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from attentest.corpora.corpus import Corpus
+from attentest.corpora.corpus import SPLITS, Corpus, Kind
 from attentest.errors import InputError
-from attentest.files import read_parquet
+from attentest.files import read_parquet, write_table
+
+FILE = "corpus.parquet"  # in the folder of a step
+_KEY = b"attentest.corpus"
 
 
-def save_corpus(corpus: Corpus, folder: Path) -> None:
-    pq.write_table(corpus.table, folder / "table.parquet", compression="zstd")
-    about = {
-        "name": corpus.name,
-        "kind": corpus.kind,
-        "classes": corpus.classes,
-        "notes": corpus.notes,
-        "recipe": dict(corpus.recipe),
-        "origin": dict(corpus.origin),
-    }
-    (folder / "corpus.json").write_text(json.dumps(about, ensure_ascii=False, default=str), encoding="utf-8")
+class _About(msgspec.Struct):
+    """What is known of a corpus besides its rows."""
+
+    name: str
+    kind: Kind
+    classes: tuple[str, ...]
+    notes: tuple[str, ...]
+    recipe: dict[str, Any]
+    origin: dict[str, Any]
 
 
-def open_corpus(folder: Path) -> Corpus:
-    try:
-        about = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
-        table = read_parquet(folder / "table.parquet")
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise InputError(f"{folder} is not a stored corpus ({error}).") from error
-    return Corpus(
-        about["name"],
-        about["kind"],
-        table,
-        tuple(about["classes"]),
-        tuple(about["notes"]),
-        about["recipe"],
-        about["origin"],
+def save_corpus(corpus: Corpus, path: Path) -> None:
+    """Write the file; its labels are the names of the classes, so that other programs can read it, too."""
+    about = _About(
+        corpus.name, corpus.kind, corpus.classes, corpus.notes, dict(corpus.recipe), plain_origin(corpus.origin)
     )
+    write_table(path, corpus.named_table().replace_schema_metadata({_KEY: msgspec.json.encode(about)}))
+
+
+def is_saved_corpus(path: Path) -> bool:
+    """Whether `save_corpus` wrote this file; what cannot be read was not."""
+    if path.suffix.lower() != ".parquet" or not path.is_file():
+        return False
+    try:
+        return _KEY in (pq.read_schema(path).metadata or {})
+    except (OSError, pa.ArrowException):
+        return False
+
+
+def open_corpus(path: Path) -> Corpus:
+    try:
+        table = read_parquet(path)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: there is no such file.") from error
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"{path} is damaged or not a Parquet file.") from error
+    metadata = table.schema.metadata or {}
+    if _KEY not in metadata:
+        raise InputError(f"{path} is not a corpus that attentest saved.")
+    try:
+        about = msgspec.json.decode(metadata[_KEY], type=_About)
+    except msgspec.DecodeError as error:  # a ValidationError, which names the field, is one
+        raise InputError(f"{path} is damaged: its metadata is not what attentest writes ({error}).") from error
+    return Corpus(
+        about.name,
+        about.kind,
+        _with_codes(table.replace_schema_metadata(None), about, path),
+        about.classes,
+        about.notes,
+        about.recipe,
+        about.origin,
+    )
+
+
+def plain_origin(origin: Any) -> dict[str, Any]:
+    """The same as JSON has it: paths and the like as text."""
+    return msgspec.json.decode(msgspec.json.encode(dict(origin), enc_hook=str))
+
+
+def _with_codes(table: pa.Table, about: _About, path: Path) -> pa.Table:
+    """The table with class numbers for the names that the file has; a file that was changed is refused."""
+    wanted = ["id", "split", "text", *(["second"] if about.kind != "single" else [])]
+    wanted += ["label"] if about.kind != "generation" else []
+    for column in wanted:
+        if column not in table.column_names:
+            raise InputError(f"{path} is damaged: its column '{column}' is missing.")
+        if table[column].null_count:
+            raise InputError(f"{path} is damaged: its column '{column}' has empty cells.")
+    _refuse_others(table["split"], SPLITS, "split", path)
+    if "label" not in wanted:
+        return table
+    names = table["label"].cast(pa.string())
+    _refuse_others(names, about.classes, "label", path)
+    codes = pc.index_in(names, pa.array(about.classes, pa.string()))
+    return table.set_column(table.column_names.index("label"), "label", codes)
+
+
+def _refuse_others(values: pa.ChunkedArray, known: tuple[str, ...], column: str, path: Path) -> None:
+    odd = pc.filter(values, pc.invert(pc.is_in(values, pa.array(known, values.type))))
+    if len(odd):
+        raise InputError(
+            f"{path} is damaged: its column '{column}' holds '{odd[0]}'; expected one of {', '.join(known)}."
+        )

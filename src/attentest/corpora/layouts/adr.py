@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attentest.corpora.corpus import SPLITS, Corpus, build_corpus
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import SPLITS, Corpus
 from attentest.corpora.layouts.reading import read_lines, shorten
 from attentest.errors import InputError
 

@@ -7,7 +7,8 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import Corpus
 from attentest.corpora.layouts.reading import need, read_text, shorten
 from attentest.errors import InputError, unknown_name
 

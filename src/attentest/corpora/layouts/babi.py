@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from attentest.corpora import rationales
-from attentest.corpora.benchmarks import BABI_RECIPE
-from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import Corpus
 from attentest.corpora.layouts.reading import need, read_lines, shorten
+from attentest.corpora.recipes import BABI_RECIPE
 from attentest.errors import InputError
 
 ENDINGS = {"train": "train.txt", "dev": "valid.txt", "test": "test.txt"}

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import Corpus
 from attentest.corpora.layouts.reading import need, read_text
 from attentest.errors import InputError
 

@@ -16,7 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
-from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 
 DIABETES = ("250",)

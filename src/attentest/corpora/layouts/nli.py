@@ -8,11 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from attentest.corpora.benchmarks import NLI, NLI_RECIPE
+from attentest.corpora.build import build_corpus
 from attentest.corpora.columns import MissingColumnError
-from attentest.corpora.corpus import Corpus, build_corpus
+from attentest.corpora.corpus import Corpus
 from attentest.corpora.files import read_table
 from attentest.corpora.layouts.reading import need, read_lines, shorten
+from attentest.corpora.recipes import NLI, NLI_RECIPE
 from attentest.errors import InputError
 
 COLUMNS = {"id": "pairID", "text": "sentence1", "second": "sentence2", "label": "gold_label"}
@@ -82,7 +83,7 @@ def _text(value: str) -> pa.Scalar:
 
 def _read_records(file: Path, corpus: str) -> pa.Table:
     try:
-        return read_table(file, COLUMNS)
+        return read_table(file, COLUMNS)[0]
     except MissingColumnError as error:
         raise InputError(
             f"{corpus}: {file} does not have all of {', '.join(COLUMNS.values())}; expected them in every record."

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from attentest.corpora.corpus import SPLITS, Corpus, build_corpus
+from attentest.corpora.build import build_corpus
+from attentest.corpora.corpus import SPLITS, Corpus
 from attentest.corpora.layouts.reading import need, read_lines, shorten
 from attentest.errors import InputError
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attentest.corpora import load
 from attentest.corpora.corpus import Corpus
-from attentest.corpora.stored import save_corpus
+from attentest.corpora.loading import load
+from attentest.corpora.stored import FILE, save_corpus
 from attentest.engine.plan import Plan
 from attentest.engine.store import Store
 from attentest.errors import InputError
@@ -23,7 +23,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
 
 
 def _save(corpus: Corpus, settings: Mapping[str, Any], out: Path) -> None:
-    save_corpus(corpus.sample(settings["rows"]) if "rows" in settings else corpus, out)
+    save_corpus(corpus.sample(settings["rows"]) if "rows" in settings else corpus, out / FILE)
 
 
 def keep(plan: Plan, corpus: Corpus, store: Store) -> None:
