@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attentest.corpora import build_corpus
+from attentest.errors import InputError
 from attentest.text import TextSettings, TokenizedCorpus, tokenize_corpus
 from attentest.text.batches import (
     Batch,
@@ -157,3 +160,47 @@ def test_batch_moves_with_all_its_parts(preset: bool) -> None:
     assert all(part is not None and part.device.type == "meta" for part in parts)
     assert (moved.preset is not None) == preset
     assert moved.rows.tolist() == [1, 2]
+
+
+def test_a_mask_with_a_hole_is_refused_and_told_where() -> None:
+    ids = torch.ones(2, 4, dtype=torch.long)
+    mask = torch.tensor([[True, True, True, False], [True, False, True, True]])
+    message = (
+        r"The mask of the batch has a hole: in text 1 it is False at 1 and True at 2; expected all tokens .* first"
+    )
+    with pytest.raises(InputError, match=message):
+        Batch(ids, mask, np.arange(2))
+    with pytest.raises(InputError, match="The second_mask of the batch has a hole: in text 1"):
+        Batch(ids, torch.ones_like(mask), np.arange(2), second_ids=ids, second_mask=mask)
+    whole = Batch(ids, torch.ones_like(mask), np.arange(2))
+    with pytest.raises(InputError, match="has a hole"):
+        replace(whole, mask=mask)
+
+
+def test_padding_before_a_text_is_a_hole() -> None:
+    mask = torch.tensor([[False, True, True]])
+    with pytest.raises(InputError, match="in text 0 it is False at 0 and True at 1"):
+        Batch(torch.ones(1, 3, dtype=torch.long), mask, np.arange(1))
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (torch.ones(2, 3), r"is a float32 tensor of shape \(2, 3\), with ids of shape \(2, 3\); expected a bool"),
+        (torch.ones(2, 2, dtype=torch.bool), r"is a bool tensor of shape \(2, 2\), with ids of shape \(2, 3\)"),
+    ],
+)
+def test_a_mask_is_a_truth_value_for_each_token(mask: torch.Tensor, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Batch(torch.ones(2, 3, dtype=torch.long), mask, np.arange(2))
+
+
+def test_a_second_mask_has_second_ids() -> None:
+    ids, mask = torch.ones(1, 2, dtype=torch.long), torch.ones(1, 2, dtype=torch.bool)
+    with pytest.raises(InputError, match=r"The second_mask .* with no ids; expected"):
+        Batch(ids, mask, np.arange(1), second_mask=mask)
+
+
+def test_empty_texts_and_full_ones_have_no_holes() -> None:
+    for mask in (torch.zeros(2, 3, dtype=torch.bool), torch.ones(2, 3, dtype=torch.bool)):
+        assert Batch(torch.ones(2, 3, dtype=torch.long), mask, np.arange(2)).mask is mask

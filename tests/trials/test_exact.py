@@ -129,9 +129,9 @@ def test_vertices_are_distinct_distributions_best_first() -> None:
     reading, _ = random_readings(10, 8, 0)
     found, count = best_vertices(reading, 0.05, 4)
     assert (found >= 0).all()
-    assert torch.allclose(found.sum(-1), torch.ones(10, 4), atol=1e-6)
+    assert torch.allclose(found.sum(-1), torch.ones(10, 4, dtype=found.dtype), atol=1e-6)
     assert not found.masked_select(~reading.mask.unsqueeze(1)).any()
-    distance = jsd(found, reading.weights.unsqueeze(1))
+    distance = jsd(found, reading.weights.unsqueeze(1).double())
     for text in range(10):
         there = int(count[text])
         assert (distance[text, : there - 1] >= distance[text, 1:there] - 1e-6).all()

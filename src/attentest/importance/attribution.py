@@ -17,7 +17,8 @@ from torch import Tensor
 
 from attentest.errors import InputError
 from attentest.importance.differentiation import constant, constants, differentiable
-from attentest.importance.gradients import EmbeddingModel, normalised
+from attentest.importance.gradients import normalised
+from attentest.models.protocol import EmbeddingModel
 from attentest.text.batches import Batch
 from attentest.text.vocabulary import UNKNOWN
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from attentest.errors import unknown_name
 from attentest.importance.lstm_erasure import removed_from_bilstm, renormalised
 from attentest.importance.lstm_gradients import plain_bilstm
-from attentest.models.pair import PairReader
-from attentest.models.protocol import AttentionModel
+from attentest.models.evaluation import evaluating
+from attentest.models.protocol import AttentionModel, BiasModel, EmptyTextModel, provides
 from attentest.text.batches import Batch
 from attentest.text.vocabulary import UNKNOWN
 
@@ -37,21 +36,21 @@ def removed_probabilities(
     if removal not in REMOVALS:
         raise unknown_name("removal", removal, REMOVALS)
     from_states = removal == "remove" and plain_bilstm(model) is not None
-    with _evaluating(model), torch.inference_mode():
+    with evaluating(model), torch.inference_mode():
         lengths = batch.mask.sum(1)
         alone = (lengths == 1).nonzero().squeeze(1)
         without_context = _without_context(model, batch.select(alone if len(alone) else lengths.argmin().unsqueeze(0)))
-        found = without_context.new_zeros(*batch.mask.shape, without_context.shape[1])
+        every = without_context.new_zeros(*batch.mask.shape, without_context.shape[1])
         if removal == "remove" and len(alone):
-            found[alone, 0] = without_context
+            every[alone, 0] = without_context
         for rows in _length_groups(lengths, max_padded, shortest=2 if removal == "remove" else 1):
             texts = batch.select(rows)
             if from_states:
                 removed = removed_from_bilstm(model, texts, tolerance)  # type: ignore[arg-type]
             else:
                 removed = _run_again(model, texts, removal, max_padded)
-            found[rows, : removed.shape[1]] = removed
-    return found.clone()  # made outside of inference mode: a tensor like any other
+            every[rows, : removed.shape[1]] = removed
+    return every.clone()  # made outside of inference mode: a tensor like any other
 
 
 def leave_one_out(
@@ -73,16 +72,16 @@ def _run_again(
     copies = max(1, max_padded // (batch.mask.shape[1] + second))
     chunks = zip(texts.split(copies), places.split(copies), strict=True)
     probabilities = torch.cat([_probabilities(model, changed(batch, *chunk)) for chunk in chunks])
-    found = probabilities.new_zeros(*batch.mask.shape, probabilities.shape[-1])
-    found[texts, places] = probabilities
-    return found
+    padded = probabilities.new_zeros(*batch.mask.shape, probabilities.shape[-1])
+    padded[texts, places] = probabilities
+    return padded
 
 
 def _shortened(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"]) -> Batch:
     """A copy of a text for each place, without the token there."""
     copies = batch.select(texts)
-    place = torch.arange(copies.mask.shape[1] - 1, device=texts.device)
-    kept = place + (place >= places.unsqueeze(1))
+    step = torch.arange(copies.mask.shape[1] - 1, device=texts.device)
+    kept = step + (step >= places.unsqueeze(1))
     mask = copies.mask.gather(1, kept)
     preset = None if copies.preset is None else renormalised(copies.preset.gather(1, kept), mask)
     sentences = None if copies.sentences is None else copies.sentences.gather(1, kept)
@@ -114,27 +113,10 @@ def _probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch 
 
 
 def _without_context(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:
-    if isinstance(model, PairReader):  # the question is still there
-        encoded = model.encode(batch)
-        return model.decode(encoded, {"token": torch.zeros_like(encoded.hidden[..., 0])}).softmax(-1)
-    bias = getattr(model, "bias", None)
-    if callable(bias):
-        logits: Tensor = bias()
-        return logits.softmax(-1).expand(len(batch), -1)
+    if provides(model, EmptyTextModel):
+        return model.decode_empty(model.encode(batch)).softmax(-1)
+    if provides(model, BiasModel):
+        return model.bias().softmax(-1).expand(len(batch), -1)
     longest = batch.mask.sum(1).argmax().unsqueeze(0)
     probabilities = _probabilities(model, batch.select(longest))[0]
     return torch.full_like(probabilities, 1 / len(probabilities)).expand(len(batch), -1)
-
-
-@contextmanager
-def _evaluating(model: AttentionModel) -> Iterator[None]:
-    """In eval mode, and each module afterwards in the mode that it was in."""
-    modules = list(model.modules()) if isinstance(model, nn.Module) else []
-    training = [module for module in modules if module.training]
-    for module in training:
-        module.training = False
-    try:
-        yield
-    finally:
-        for module in training:
-            module.training = True

@@ -7,28 +7,18 @@ A model stays in the mode it is in, so call `eval()` before; its parameters coll
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attentest.importance.differentiation import constant, constants, differentiable, leaf
 from attentest.importance.lstm_gradients import back_through_bilstm, plain_bilstm
-from attentest.models.protocol import AttentionModel, Encoded, Weights
+from attentest.models.protocol import AffineModel, AttentionModel, EmbeddingModel, Encoded, Weights, provides
 from attentest.text.batches import Batch
 
 Scores = Float[Tensor, "batch tokens"]
 Mask = Bool[Tensor, "batch tokens"]
-
-
-class EmbeddingModel(AttentionModel, Protocol):
-    """A model whose embedded tokens can be taken hold of."""
-
-    def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]: ...
-
-    def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> Encoded:
-        """As `encode`, with these embeddings instead of the batch's own."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +97,10 @@ def hidden_gradients(
 def attention_gradient(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
     """∂f/∂α_i, signed, each weight on its own (the others need not give way): a ranking of SS.
 
-    Of several sites whose weights are given, by those of the first; the others are held fixed. A model with
-    `token_logits` is affine in α, and the gradient is their product with the softmax's Jacobian.
+    Of several sites whose weights are given, by those of the first; the others are held fixed. Where the decoder is
+    affine in α, the gradient is the product of the tokens' logits with the softmax's Jacobian.
     """
-    if hasattr(model, "token_logits"):
+    if provides(model, AffineModel):
         with torch.no_grad():
             slope = probability_slope(model.decode(encoded, weights))
             gradient = (model.token_logits(encoded) @ slope.unsqueeze(-1)).squeeze(-1)
@@ -150,7 +140,7 @@ def _attention_gradient_by_autograd(model: AttentionModel, encoded: Encoded, wei
     with differentiable():
         site = next(iter(weights))
         alpha = leaf(weights[site])
-        held = {other: constant(given).detach() for other, given in weights.items()} | {site: alpha}
+        held = {other: constant(fixed).detach() for other, fixed in weights.items()} | {site: alpha}
         still = constants(encoded)
         logits = model.decode(replace(still, hidden=still.hidden.detach()), held)
         (gradient,) = torch.autograd.grad(logits, alpha, probability_slope(logits))

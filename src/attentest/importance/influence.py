@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.importance.differentiation import constants, differentiable, leaf
-from attentest.importance.gradients import EmbeddingModel
 from attentest.importance.lstm_gradients import gate_slopes, plain_bilstm
 from attentest.models.encoders import BiLSTM, take, turned_places
+from attentest.models.protocol import EmbeddingModel
 from attentest.parallel import over_cores
 from attentest.text.batches import Batch
 

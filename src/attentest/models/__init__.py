@@ -12,7 +12,19 @@ if TYPE_CHECKING:
     from attentest.models.encoders import ENCODERS
     from attentest.models.hierarchical import EncodedDocument, Hierarchical
     from attentest.models.projections import PROJECTIONS
-    from attentest.models.protocol import AttentionModel, Encoded, Weights
+    from attentest.models.protocol import (
+        AffineModel,
+        AttentionModel,
+        BiasModel,
+        EmbeddingModel,
+        EmptyTextModel,
+        Encoded,
+        MultiSiteModel,
+        PartsModel,
+        ValuesModel,
+        Weights,
+        provides,
+    )
     from attentest.models.settings import PAIRINGS, STRUCTURES, ModelSettings
 
 __all__ = [
@@ -22,14 +34,22 @@ __all__ = [
     "PAIRINGS",
     "PROJECTIONS",
     "STRUCTURES",
+    "AffineModel",
     "AttentionModel",
+    "BiasModel",
     "Classifier",
+    "EmbeddingModel",
+    "EmptyTextModel",
     "Encoded",
     "EncodedDocument",
     "Hierarchical",
     "ModelSettings",
+    "MultiSiteModel",
+    "PartsModel",
+    "ValuesModel",
     "Weights",
     "make_model",
+    "provides",
 ]
 
 __getattr__ = lazy_names(
@@ -42,7 +62,19 @@ __getattr__ = lazy_names(
         "encoders": ["ENCODERS"],
         "hierarchical": ["EncodedDocument", "Hierarchical"],
         "projections": ["PROJECTIONS"],
-        "protocol": ["AttentionModel", "Encoded", "Weights"],
+        "protocol": [
+            "AffineModel",
+            "AttentionModel",
+            "BiasModel",
+            "EmbeddingModel",
+            "EmptyTextModel",
+            "Encoded",
+            "MultiSiteModel",
+            "PartsModel",
+            "ValuesModel",
+            "Weights",
+            "provides",
+        ],
         "settings": ["PAIRINGS", "STRUCTURES", "ModelSettings"],
     },
 )

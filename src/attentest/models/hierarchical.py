@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.errors import InputError, unknown_name
@@ -78,26 +78,34 @@ class Hierarchical(Reader):
 
     def decode_variants(
         self,
-        encoded: EncodedDocument,
-        words: Float[Tensor, "chosen variants first"],
+        encoded: Encoded,
+        weights: Float[Tensor, "chosen variants first"],
         places: Int[Tensor, "chosen"] | None = None,
     ) -> Float[Tensor, "chosen variants classes"]:
         """Logits under several variants of the word weights; the first tokens' are enough where the others' are 0."""
-        chosen = encoded if places is None else encoded.take(places)
-        words = nn.functional.pad(words, (0, chosen.mask.shape[1] - words.shape[-1])).transpose(1, 2)
+        document = _document(encoded)
+        chosen = document if places is None else document.take(places)
+        words = nn.functional.pad(weights, (0, chosen.mask.shape[1] - weights.shape[-1])).transpose(1, 2)
         size = max(1, _NUMBERS_AT_ONCE // chosen.hidden.numel())
-        found = [
+        logits = [
             self._decode_sentences(self._encode_sentences(chosen, some)).unflatten(0, (-1, some.shape[2]))
             for some in words.split(size, 2)
         ]
-        return torch.cat(found, 1)
+        return torch.cat(logits, 1)
 
     def bias(self) -> Float[Tensor, "classes"]:
         return self._over_sentences().bias()
 
-    def shares(self, encoded: EncodedDocument, weights: Weights) -> Alpha:
+    def parts(self, encoded: Encoded) -> Int[Tensor, "batch tokens"]:
+        """The number of each word's sentence."""
+        return _document(encoded).layout.number
+
+    def part_mask(self, encoded: Encoded) -> Bool[Tensor, "batch sentences"]:
+        return _document(encoded).layout.document_mask
+
+    def shares(self, encoded: Encoded, weights: Weights) -> Alpha:
         """Each word's share of the document's attention: its weight times that of its sentence."""
-        return weights[WORD] * weights[SENTENCE].gather(1, encoded.layout.number)
+        return weights[WORD] * weights[SENTENCE].gather(1, self.parts(encoded))
 
     def at_site(self, site: str, batch: Batch) -> tuple[Reader, Batch]:
         """The model whose only weights are those of a site, and the batch it reads.
@@ -126,8 +134,8 @@ class Hierarchical(Reader):
 
     def _attend_words(self, encoded: EncodedDocument) -> Alpha:
         scores = self.alignment[WORD](encoded.hidden) if self.projection.needs_scores else None
-        found = encoded.layout.project(lambda z, mask: self.projection(z, mask, training=self.training), scores)
-        return found.to(encoded.hidden.dtype)
+        weights = encoded.layout.project(lambda z, mask: self.projection(z, mask, training=self.training), scores)
+        return weights.to(encoded.hidden.dtype)
 
     def _sentence_vectors(
         self, encoded: EncodedDocument, words: Float[Tensor, "batch tokens variants"]
@@ -141,8 +149,8 @@ class Hierarchical(Reader):
         return Encoded(self.encoder[SENTENCE](vectors.flatten(0, 1), mask.flatten(0, 1)), mask.flatten(0, 1))
 
     def _attend_sentences(self, sentences: Encoded) -> Float[Tensor, "documents sentences"]:
-        (found,) = self._over_sentences().attend(sentences).values()
-        return found
+        (weights,) = self._over_sentences().attend(sentences).values()
+        return weights
 
     def _decode_sentences(
         self, sentences: Encoded, weights: Tensor | None = None

@@ -44,6 +44,10 @@ class PairReader(Reader):
         query = self.second_encoder.summarise(asking, batch.second_mask)  # type: ignore[operator]
         return Encoded(hidden, batch.mask, batch.preset, query, self._forbidden(batch))
 
+    def decode_empty(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
+        """Without the first text, the question is still there."""
+        return self.decode(encoded, {"token": torch.zeros_like(encoded.hidden[..., 0])})
+
     def _forbidden(self, batch: Batch) -> Bool[Tensor, "batch classes"] | None:
         if self.answers is None:
             return None

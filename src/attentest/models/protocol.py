@@ -1,10 +1,14 @@
-"""The one protocol: a model that has these three methods can be put on trial."""
+"""The one protocol, a model that has these three methods can be put on trial, and what a model can do beyond it.
+
+Each capability is a protocol of its own, and `provides` is how one is asked for. A model without any of them takes the
+general path, which gives the same numbers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -43,3 +47,89 @@ class AttentionModel(Protocol):
     def attend(self, encoded: Encoded) -> Weights: ...
 
     def decode(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch classes"]: ...
+
+
+@runtime_checkable
+class BiasModel(AttentionModel, Protocol):
+    """Knows its output for a context of zeros: what is left of a text whose every token was removed."""
+
+    def bias(self) -> Float[Tensor, "classes"]: ...
+
+
+@runtime_checkable
+class AffineModel(BiasModel, Protocol):
+    """Its decoder is affine in the weights, so that what each token adds is known beforehand."""
+
+    def token_logits(self, encoded: Encoded) -> Float[Tensor, "batch tokens classes"]:
+        """What each token adds to the logits at weight 1: decode(α) = α @ token_logits + bias."""
+
+
+@runtime_checkable
+class ValuesModel(AttentionModel, Protocol):
+    """A nonlinearity follows an affine map, so the weights act on values: decode(α) = finish(α @ values)."""
+
+    def values(self, encoded: Encoded) -> Float[Tensor, "batch tokens size"]: ...
+
+    def finish(
+        self, weighted: Float[Tensor, "batch *variants size"], encoded: Encoded
+    ) -> Float[Tensor, "batch *variants classes"]: ...
+
+
+@runtime_checkable
+class EmbeddingModel(AttentionModel, Protocol):
+    """Can be differentiated by its inputs: the embedded tokens can be replaced."""
+
+    def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]: ...
+
+    def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> Encoded:
+        """As `encode`, with these embeddings instead of the batch's own."""
+
+
+@runtime_checkable
+class EmptyTextModel(AttentionModel, Protocol):
+    """Knows its output for a text without tokens where that depends on more than a bias: on the question of a pair."""
+
+    def decode_empty(self, encoded: Encoded) -> Float[Tensor, "batch classes"]: ...
+
+
+@runtime_checkable
+class MultiSiteModel(AttentionModel, Protocol):
+    """Has sites whose items differ (words, sentences), and can be seen from each of them."""
+
+    def at_site(self, site: str, batch: Batch) -> tuple[AttentionModel, Batch]:
+        """The model whose only weights are those of the site, and the batch of the site's items."""
+
+
+@runtime_checkable
+class PartsModel(AttentionModel, Protocol):
+    """Its weights sum to 1 within each part of a text (the words of a sentence), and parts are weighted in turn."""
+
+    def parts(self, encoded: Encoded) -> Int[Tensor, "batch tokens"]:
+        """The number of the part that each token stands in, from 0."""
+
+    def part_mask(self, encoded: Encoded) -> Bool[Tensor, "batch parts"]:
+        """True on the parts that a text has."""
+
+    def shares(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
+        """Each token's share of the whole text's attention; `weights` are those of all sites."""
+
+    def decode_variants(
+        self,
+        encoded: Encoded,
+        weights: Float[Tensor, "chosen variants first"],
+        places: Int[Tensor, "chosen"] | None = None,
+    ) -> Float[Tensor, "chosen variants classes"]:
+        """Logits under several variants of the tokens' weights; those of the first tokens, if the rest are 0."""
+
+
+Capability = TypeVar("Capability", bound=AttentionModel)
+
+
+def provides(model: object, capability: type[Capability]) -> TypeGuard[Capability]:
+    """Whether the model has every method of a capability.
+
+    From Python 3.12 on, isinstance does not see methods that are submodules of an nn.Module (`self.embed =
+    nn.Embedding(…)`) or that a wrapper such as torch.compile passes on; this does.
+    """
+    names = {name for kind in capability.__mro__ for name in vars(kind) if not name.startswith("_")}
+    return all(callable(getattr(model, name, None)) for name in names)

@@ -115,3 +115,17 @@ class ModelSettings:
             usual = (self.encoder, self.alignment) == ("bilstm", "additive")
             return "han" if usual else f"han-{encoder}+{self.alignment}"
         return f"{encoder}+{self.alignment}" + ("+query" if self.decoder == "context+query" else "")
+
+
+def refuse_added_parts(settings: ModelSettings) -> None:
+    """A part that was added to a registry is known in this process alone, so work of other processes cannot use it."""
+    for kind, registry in registries().items():
+        part = getattr(settings, kind)
+        made_in = registry[part.partition(":")[0]].make.__module__
+        if made_in.partition(".")[0] != __name__.partition(".")[0]:
+            raise InputError(
+                f"The {kind} '{part}' was added to attentest in this program, and the steps of an audit, a study or "
+                "a comparison run in other processes, which do not have it. Train the model and audit it in this "
+                f"program instead: run = attentest.train(corpus, folder, {kind}='{part}'), then "
+                "attentest.audit(attentest.trials.subject_of(run))."
+            )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from attentest.errors import InputError
 from attentest.files import hash_of
 from attentest.models import ModelSettings
 from attentest.models.build import check_pair, check_single, sites_of
+from attentest.models.settings import refuse_added_parts
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
@@ -191,6 +192,9 @@ class _Block:
     device: str = "auto"
 
     def add(self, results: dict[str, Step], about: list[dict[str, Any]]) -> None:
+        refuse_added_parts(model_settings(self.model))
+        _refuse_added("trial", self.study.trials, TRIALS)
+        _refuse_added("experiment", self.study.experiments, EXPERIMENTS)
         self.tokens = _tokens(self.corpus, self.study.texts)
         base = {**self.training, **self.model, "seed": self.seed}
         self.trained = {BASE: self.taken or self._train(BASE, base, {})}
@@ -296,6 +300,16 @@ class _Block:
             modules=(module,),
             seconds=5,
         )
+
+
+def _refuse_added(kind: str, names: Iterable[str], registry: Mapping[str, str]) -> None:
+    for name in names:
+        if name in registry and not registry[name].startswith("attentest."):
+            raise InputError(
+                f"The {kind} '{name}' ({registry[name]}) was added to attentest in this program, and steps run in "
+                "other processes, which do not have it. Leave it out of the plan; your own trial can be run in this "
+                f"program: attentest.trial('{name}', run)."
+            )
 
 
 def model_settings(given: Mapping[str, Any]) -> ModelSettings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from attentest.errors import InputError
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import Sequences
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Texts side by side; `mask` is true on real tokens. What follows the mask may be absent."""
+    """Texts side by side; `mask` is true on real tokens, which come first. What follows the mask may be absent."""
 
     ids: Int[Tensor, "batch tokens"]
     mask: Bool[Tensor, "batch tokens"]
@@ -28,21 +29,26 @@ class Batch:
     second_mask: Bool[Tensor, "batch second"] | None = None
     sentences: Int[Tensor, "batch tokens"] | None = None  # the number of each token's sentence
 
+    def __post_init__(self) -> None:
+        _check_mask("mask", self.mask, self.ids)
+        if self.second_mask is not None:
+            _check_mask("second_mask", self.second_mask, self.second_ids)
+
     def __len__(self) -> int:
         return len(self.ids)
 
     def select(self, places: Int[Tensor, "chosen"]) -> Batch:
         """These texts of the batch only, without the padding that none of them needs."""
-        found = self.take(places)
-        tokens = int(found.mask.sum(1).max())
-        preset = None if found.preset is None else found.preset[:, :tokens]
-        sentences = None if found.sentences is None else found.sentences[:, :tokens]
-        ids, mask = found.ids[:, :tokens], found.mask[:, :tokens]
-        found = replace(found, ids=ids, mask=mask, preset=preset, sentences=sentences)
-        if found.second_ids is None or found.second_mask is None:
-            return found
-        tokens = int(found.second_mask.sum(1).max())
-        return replace(found, second_ids=found.second_ids[:, :tokens], second_mask=found.second_mask[:, :tokens])
+        texts = self.take(places)
+        tokens = int(texts.mask.sum(1).max())
+        preset = None if texts.preset is None else texts.preset[:, :tokens]
+        sentences = None if texts.sentences is None else texts.sentences[:, :tokens]
+        ids, mask = texts.ids[:, :tokens], texts.mask[:, :tokens]
+        texts = texts._changed(ids=ids, mask=mask, preset=preset, sentences=sentences)
+        if texts.second_ids is None or texts.second_mask is None:
+            return texts
+        tokens = int(texts.second_mask.sum(1).max())
+        return texts._changed(second_ids=texts.second_ids[:, :tokens], second_mask=texts.second_mask[:, :tokens])
 
     def take(self, places: Int[Tensor, "chosen"]) -> Batch:
         """These texts of the batch, each as often as it is named, with all the padding."""
@@ -55,7 +61,35 @@ class Batch:
         tensors: dict[str, Any] = {
             name: change(value) for name, value in vars(self).items() if isinstance(value, Tensor)
         }
-        return replace(self, **tensors, **others)
+        return self._changed(**tensors, **others)
+
+    def _changed(self, **values: Any) -> Batch:
+        """With other values of the same texts; their masks were looked at when the batch was made."""
+        return _unchecked(**(vars(self) | values))
+
+
+def _unchecked(**values: Any) -> Batch:
+    """A batch whose masks are right by construction, at no cost."""
+    batch = object.__new__(Batch)
+    vars(batch).update(values)
+    return batch
+
+
+def _check_mask(name: str, mask: Tensor, ids: Tensor | None) -> None:
+    if ids is None or mask.shape != ids.shape or mask.dtype != torch.bool:
+        shape = "no ids" if ids is None else f"ids of shape {tuple(ids.shape)}"
+        raise InputError(
+            f"The {name} of the batch is a {str(mask.dtype).removeprefix('torch.')} tensor of shape "
+            f"{tuple(mask.shape)}, with {shape}; expected a bool for each of the ids: True on tokens, False on padding."
+        )
+    holes = mask[:, 1:] > mask[:, :-1]
+    if holes.any():
+        text, place = (int(index) for index in holes.nonzero()[0])
+        raise InputError(
+            f"The {name} of the batch has a hole: in text {text} it is False at {place} and True at {place + 1}; "
+            "expected all tokens of a text first and padding after them. Leave such tokens out of the ids, or give "
+            "them the weight 0 in attend."
+        )
 
 
 def make_batch(data: TokenizedCorpus, rows: np.ndarray) -> Batch:
@@ -63,7 +97,17 @@ def make_batch(data: TokenizedCorpus, rows: np.ndarray) -> Batch:
     labels = torch.from_numpy(data.labels[rows].astype(np.int64))
     asked, asked_mask = (None, None) if data.second is None else _padded(data.second, rows)
     sentences = None if data.sentences is None else _laid_out(data.sequences, rows, data.sentences)
-    return Batch(*_padded(data.sequences, rows), rows, labels, preset, asked, asked_mask, sentences)
+    ids, mask = _padded(data.sequences, rows)
+    return _unchecked(
+        ids=ids,
+        mask=mask,
+        rows=rows,
+        labels=labels,
+        preset=preset,
+        second_ids=asked,
+        second_mask=asked_mask,
+        sentences=sentences,
+    )
 
 
 def batch_of_sequences(

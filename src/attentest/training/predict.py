@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 
-from attentest.models.hierarchical import SENTENCE, EncodedDocument
-from attentest.models.protocol import AttentionModel
+from attentest.models.evaluation import evaluating
+from attentest.models.hierarchical import SENTENCE
+from attentest.models.protocol import AttentionModel, PartsModel, provides
 from attentest.text.batches import Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import unpad
@@ -29,20 +30,17 @@ class Predictions:
 def predict(
     model: AttentionModel, data: TokenizedCorpus, rows: np.ndarray, device: torch.device | str = "cpu"
 ) -> Predictions:
-    found = predict_batches(model, inference_batches(data, rows), device)
-    place = {int(row): i for i, row in enumerate(found.rows)}
-    order = [place[int(row)] for row in rows]
-    sentences = found.sentence_weights and [found.sentence_weights[i] for i in order]
-    return Predictions(rows, found.probabilities[order], [found.weights[i] for i in order], sentences)
+    by_length = predict_batches(model, inference_batches(data, rows), device)
+    index = {int(row): i for i, row in enumerate(by_length.rows)}
+    order = [index[int(row)] for row in rows]
+    sentences = by_length.sentence_weights and [by_length.sentence_weights[i] for i in order]
+    return Predictions(rows, by_length.probabilities[order], [by_length.weights[i] for i in order], sentences)
 
 
 def predict_batches(model: AttentionModel, batches: Iterable[Batch], device: torch.device | str = "cpu") -> Predictions:
     """In the order of the batches."""
-    was_training = getattr(model, "training", False)
-    if was_training:
-        model.eval()  # type: ignore[attr-defined]
     rows, probabilities, weights, sentences = [], [], [], []
-    with torch.inference_mode():
+    with evaluating(model), torch.inference_mode():
         for batch in batches:
             encoded = model.encode(batch.to(device))
             attention = model.attend(encoded)
@@ -50,11 +48,9 @@ def predict_batches(model: AttentionModel, batches: Iterable[Batch], device: tor
             rows.append(batch.rows)
             probabilities.append(logits.softmax(-1).float().cpu().numpy())
             weights += unpad(attention[model.sites[0]].float().cpu().numpy(), batch.mask.cpu().numpy())
-            if isinstance(encoded, EncodedDocument):
-                there = encoded.layout.document_mask.cpu().numpy()
-                sentences += unpad(attention[SENTENCE].float().cpu().numpy(), there)
-    if was_training:
-        model.train()  # type: ignore[attr-defined]
+            if provides(model, PartsModel):
+                real = model.part_mask(encoded).cpu().numpy()
+                sentences += unpad(attention[SENTENCE].float().cpu().numpy(), real)
     return Predictions(np.concatenate(rows), np.concatenate(probabilities), weights, sentences or None)
 
 

@@ -16,7 +16,7 @@ from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import bootstrap
 from attentest.settings import setting
 from attentest.trials.adversary_search import gradient_search
-from attentest.trials.adversary_vertices import best_vertices
+from attentest.trials.adversary_vertices import best_vertices, own_margin
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column
 from attentest.trials.charts import class_groups, histograms, violins_by_bin
 from attentest.trials.reading import Reading
@@ -26,8 +26,11 @@ METHODS = ("auto", "exact", "search")
 JSD_BINS = np.linspace(0, 0.7, 29)
 
 
+SEARCH_SLACK = 1e-5  # of TVD: a search presses its candidates against the bound, and may leave them a little over it
+
+
 class Furthest(NamedTuple):
-    """The reported adversary of each text; NaN, and the model's own weights, where none is within the constraint."""
+    """The reported adversary of each text; NaN, and the model's own weights, where a search ends without any."""
 
     weights: Float[Tensor, "batch tokens"]
     jsd: Float[Tensor, "batch"]
@@ -101,23 +104,24 @@ class InstanceAdversary(SimpleTrial):
             raise InputError("The exact adversary needs two classes and an affine decoder; use method search.")
         exact = exact and self.method != "search"
         if exact:
-            found, count = best_vertices(reading, self.bound, self.k)
+            others, count = best_vertices(reading, self.bound, self.k)
+            change = _moved(reading, others)
+            allowed = torch.ones_like(change, dtype=torch.bool)  # they meet the constraint by construction
         else:
-            found = gradient_search(reading, self.epsilon, self.k, self.steps, self.seed)
-            count = torch.full((len(reading.batch),), self.k)
-        distance = reading.apart(found, reading.weights.unsqueeze(1))
-        change = reading.moved(found)
-        # a search may end outside the constraint; such candidates do not count (rounding may tip an exact one over)
-        allowed = change <= self.bound + 1e-5
-        distance = torch.where(allowed, distance, -1)
+            others = gradient_search(reading, self.epsilon, self.k, self.steps, self.seed)
+            change = _moved(reading, others)
+            allowed = change <= self.bound + SEARCH_SLACK
+            count = allowed.sum(1)
+        others = others.to(reading.weights.dtype)
+        distance = torch.where(allowed, reading.apart(others, reading.weights.unsqueeze(1)), -1)
         best = distance.argmax(1)
         rows = torch.arange(len(best), device=best.device)
         none = ~allowed.any(1)
         return Furthest(
-            weights=torch.where(none.unsqueeze(1), reading.weights, found[rows, best]),
+            weights=torch.where(none.unsqueeze(1), reading.weights, others[rows, best]),
             jsd=torch.where(none, torch.nan, distance[rows, best]),
             tvd=torch.where(none, torch.nan, change[rows, best]),
-            candidates=torch.minimum(allowed.sum(1), count.to(best.device)),
+            candidates=count,
             method="exact" if exact else "search",
         )
 
@@ -161,3 +165,15 @@ class InstanceAdversary(SimpleTrial):
                 largest=0.7,
             ),
         }
+
+
+def _moved(reading: Reading, weights: Float[Tensor, "batch k tokens"]) -> Float[Tensor, "batch k"]:
+    """TVD(ŷ, ŷ under other weights), where margins are known in float64: with large ones float32 is too coarse.
+
+    ŷ is then taken from the same margins, so that the model's own weights move it by nothing.
+    """
+    if reading.margins is None:
+        return reading.moved(weights)
+    margins = reading.margins.double().masked_fill(~reading.mask, 0)
+    margin = (weights.double() @ margins.unsqueeze(2)).squeeze(2)
+    return (margin.sigmoid() - own_margin(reading).sigmoid().unsqueeze(1)).abs().to(reading.weights.dtype)

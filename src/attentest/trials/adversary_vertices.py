@@ -3,6 +3,9 @@
 JSD to the model's weights is convex in the other weights, and TVD ≤ ε bounds one linear function of them, the margin
 Σ α'_i m_i, between two values. The largest JSD over that slice of the simplex lies on one of its vertices: all weight
 on one token whose margin is inside, or two tokens, one on each side of a bound, mixed so that the bound is met exactly.
+
+Bounds and shares are found in float64 from the margins as they are. The model's own margin is between the bounds and
+between the smallest and the largest of the tokens', so there always is such a vertex, however large the margins.
 """
 
 from __future__ import annotations
@@ -23,16 +26,16 @@ _NONE = -10.0  # instead of a JSD, where there is no vertex
 
 @dataclass(frozen=True)
 class Vertices:
-    """Two tokens of each text (the same one twice for a single token), the first one's share, and the JSD."""
+    """Two tokens of each text (the same one twice for a single token), the bound that they meet, and the JSD."""
 
     score: Float[Tensor, "batch vertices"]
     first: Int[Tensor, "batch vertices"]
     second: Int[Tensor, "batch vertices"]
-    share: Float[Tensor, "batch vertices"]
+    bound: Float[Tensor, "batch vertices"]
 
     def best(self, k: int) -> Vertices:
         score, which = self.score.topk(min(k, self.score.shape[1]), 1)
-        return Vertices(score, *(values.gather(1, which) for values in (self.first, self.second, self.share)))
+        return Vertices(score, *(values.gather(1, which) for values in (self.first, self.second, self.bound)))
 
     def with_more(self, other: Vertices) -> Vertices:
         return Vertices(
@@ -43,31 +46,46 @@ class Vertices:
 def best_vertices(
     reading: Reading, epsilon: float, k: int
 ) -> tuple[Float[Tensor, "batch k tokens"], Int[Tensor, "batch"]]:
-    """The k vertices of largest JSD a text, best first, and how many there were; too few repeat the best one."""
+    """The k vertices of largest JSD a text in float64, best first, and how many there were; too few repeat the best."""
     assert reading.margins is not None
     tokens = reading.mask.shape[1]
     k = min(k, tokens + tokens**2 // 2)  # there are no more
-    low, high = _bounds(reading.probabilities[:, 1], epsilon)
     # in order of margin the tokens under a bound come first, and padding last
-    margins, order = reading.margins.masked_fill(~reading.mask, torch.inf).sort(1)
+    margins, order = reading.margins.double().masked_fill(~reading.mask, torch.inf).sort(1)
     weights = reading.weights.gather(1, order)
-    found = _single(margins, weights, low, high).best(k)
+    low, high = _bounds(own_margin(reading), epsilon)
+    vertices = _single(margins, weights, low, high).best(k)
     for bound in (low, high):
-        found = found.with_more(_pairs(margins, weights, reading.lengths, bound, k)).best(k)
-    count = (found.score >= 0).sum(1)
-    there = found.score >= 0
-    first, second, share = (
-        torch.where(there, values, values[:, :1]) for values in (found.first, found.second, found.share)
+        vertices = vertices.with_more(_pairs(margins, weights, reading.lengths, bound, k)).best(k)
+    exists = vertices.score > _NONE / 2  # rounding may take a JSD of 0 below it
+    first, second, bound = (
+        torch.where(exists, values, values[:, :1]) for values in (vertices.first, vertices.second, vertices.bound)
     )
-    spread = torch.zeros(*first.shape, margins.shape[1], dtype=weights.dtype, device=weights.device)
+    over, under = margins.gather(1, second) - bound, bound - margins.gather(1, first)
+    share = torch.where(first == second, 1.0, over / (over + under))
+    spread = torch.zeros(*first.shape, margins.shape[1], dtype=share.dtype, device=share.device)
     spread.scatter_add_(2, order.gather(1, first).unsqueeze(2), share.unsqueeze(2))
     spread.scatter_add_(2, order.gather(1, second).unsqueeze(2), (1 - share).unsqueeze(2))
-    return spread, count
+    return spread, exists.sum(1)
 
 
-def _bounds(probability: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
-    """Margins at which the probability is ε lower and higher; infinite where it cannot go that far."""
-    return (probability - epsilon).clamp(0, 1).logit(), (probability + epsilon).clamp(0, 1).logit()
+def own_margin(reading: Reading) -> Float[Tensor, "batch"]:
+    """Under the model's own weights, in float64: never outside of what the tokens' margins span."""
+    assert reading.margins is not None
+    margins, weights = reading.margins.double(), reading.weights.double()
+    least, most = (margins.masked_fill(~reading.mask, end) for end in (torch.inf, -torch.inf))
+    total = (weights * margins).masked_fill(~reading.mask, 0).sum(1) / weights.masked_fill(~reading.mask, 0).sum(1)
+    return total.clamp(least.amin(1), most.amax(1))
+
+
+def _bounds(own: Float[Tensor, "batch"], epsilon: float) -> tuple[Tensor, Tensor]:
+    """Margins at which the probability is ε lower and higher; infinite where it cannot go that far.
+
+    Rounding cannot shut the model's own margin out, not even with the smallest ε.
+    """
+    probability = own.sigmoid()
+    low, high = (probability - epsilon).clamp(0, 1).logit(), (probability + epsilon).clamp(0, 1).logit()
+    return low.minimum(own), high.maximum(own)
 
 
 def _single(margins: Tensor, weights: Tensor, low: Tensor, high: Tensor) -> Vertices:
@@ -75,7 +93,7 @@ def _single(margins: Tensor, weights: Tensor, low: Tensor, high: Tensor) -> Vert
     inside = (margins >= low.unsqueeze(1)) & (margins <= high.unsqueeze(1)) & margins.isfinite()
     score = math.log(2) + (_xlogx(weights) - _xlogx(1 + weights)) / 2
     place = torch.arange(margins.shape[1], device=margins.device).expand_as(margins)
-    return Vertices(score.masked_fill(~inside, _NONE), place, place, torch.ones_like(score))
+    return Vertices(score.masked_fill(~inside, _NONE), place, place, margins)
 
 
 def _pairs(margins: Tensor, weights: Tensor, lengths: Tensor, bound: Tensor, k: int) -> Vertices:
@@ -85,17 +103,18 @@ def _pairs(margins: Tensor, weights: Tensor, lengths: Tensor, bound: Tensor, k: 
     texts = len(margins)
     nothing = weights.new_full((texts, k), _NONE)
     place = torch.zeros_like(nothing, dtype=torch.long)
-    found = Vertices(nothing, place, place.clone(), torch.full_like(nothing, 0.5))
-    own = _xlogx(weights) / 2
+    found = Vertices(nothing, place, place.clone(), bound.unsqueeze(1).expand(-1, k))
+    own, tiny = _xlogx(weights) / 2, torch.finfo(weights.dtype).tiny
     for some, most_under, most_over in _blocks(under, over):
         from_start, from_end = (torch.arange(most, device=some.device) for most in (most_under, most_over))
         is_under, is_over = from_start < under[some].unsqueeze(1), from_end < over[some].unsqueeze(1)
         j = (lengths[some].unsqueeze(1) - 1 - from_end).clamp(min=0)
         level = bound[some].unsqueeze(1)
-        low = margins[some, :most_under].where(is_under, level - 1).unsqueeze(2)
-        high = margins[some].gather(1, j).where(is_over, level + 1).unsqueeze(1)
-        share = (high - level.unsqueeze(2)) / (high - low)
-        rest = 1 - share
+        # distances from the bound are taken in float64, so that what is left of them is good to the last digit
+        below = (level - margins[some, :most_under]).where(is_under, 1.0).to(weights.dtype).clamp(min=tiny).unsqueeze(2)
+        above = (margins[some].gather(1, j) - level).where(is_over, 1.0).to(weights.dtype).clamp(min=tiny).unsqueeze(1)
+        share = above / (above + below)
+        rest = below / (above + below)
         score = _xlogx(share).add_(_xlogx(rest))
         score -= _xlogx(share + weights[some, :most_under].unsqueeze(2))
         score -= _xlogx(rest + weights[some].gather(1, j).unsqueeze(1))
@@ -106,7 +125,6 @@ def _pairs(margins: Tensor, weights: Tensor, lengths: Tensor, bound: Tensor, k: 
         found.score[some, :count] = best
         found.first[some, :count] = which // most_over
         found.second[some, :count] = j.gather(1, which % most_over)
-        found.share[some, :count] = share.flatten(1).gather(1, which)
     return found
 
 

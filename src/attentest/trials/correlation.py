@@ -17,7 +17,7 @@ from attentest.settings import setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.charts import box, boxes, class_groups, histograms
 from attentest.trials.reading import Reading
-from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, require_usable, score, usable
+from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, ranked, require_usable, usable
 from attentest.trials.subject import Subject
 
 PAPERS = (
@@ -59,7 +59,8 @@ class Correlation(Trial):
 
     measures: tuple[str, ...] = setting((), "Importance measures, separated by commas; none: the papers' six.")
     tolerance: float = setting(
-        1e-6, "Tolerance of leave-one-out on a BiLSTM: states that change less are not recomputed; 0 recomputes all."
+        1e-6,
+        "Tolerance of leave-one-out on a BiLSTM: smaller changes of states are left out, closer scores are tied.",
     )
     samples: int = setting(1000, "Samples for each text of LIME and KernelSHAP.")
     seed: int = setting(0, "Random seed for LIME, KernelSHAP and the measure random.")
@@ -84,7 +85,7 @@ class _Examiner:
 
     def examine(self, reading: Reading) -> Columns:
         settings = ScoreSettings(self.trial.tolerance, self.trial.samples, self.trial.seed)
-        scores = {name: score(reading, name, settings) for name in (ATTENTION, *self.measures)}
+        scores = {name: ranked(reading, name, settings) for name in (ATTENTION, *self.measures)}
         columns: dict[str, np.ndarray] = {}
         for first, second in combinations(scores, 2):
             tau, p = kendall_tau(scores[first], scores[second], reading.mask)

@@ -22,7 +22,7 @@ from attentest.trials.base import (
 )
 from attentest.trials.finding import Finding
 from attentest.trials.reading import readings
-from attentest.trials.subject import Subject
+from attentest.trials.subject import Subject, check_subject
 from attentest.version import __version__
 
 Watch = Callable[[int, int], None]  # texts done, texts in all
@@ -30,6 +30,7 @@ Watch = Callable[[int, int], None]  # texts done, texts in all
 
 def hold(trials: Sequence[Trial], subject: Subject, watch: Watch = lambda done, total: None) -> list[Finding]:
     """The findings of all `trials`; texts are encoded once for all of them, and only rows of results are kept."""
+    check_subject(subject)
     examiners = [trial.examiner(subject) for trial in trials]
     collected: list[dict[str, list[Any]]] = [{} for _ in trials]
     order: list[np.ndarray] = []

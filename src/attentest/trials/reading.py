@@ -14,12 +14,20 @@ from torch import Tensor
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.divergences import jsd, tvd
-from attentest.models.hierarchical import EncodedDocument
-from attentest.models.protocol import AttentionModel, Encoded, Weights
+from attentest.models.protocol import (
+    AffineModel,
+    AttentionModel,
+    Encoded,
+    MultiSiteModel,
+    PartsModel,
+    ValuesModel,
+    Weights,
+    provides,
+)
 from attentest.text.batches import Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
 
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
@@ -39,11 +47,11 @@ class Reading:
     shares: Float[Tensor, "batch tokens"] | None = None  # of the whole text's attention, where there are such parts
     kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)  # what several trials ask of these texts
 
-    def once(self, key: Hashable, find: Callable[[], Found]) -> Found:
+    def once(self, key: Hashable, find: Callable[[], Answer]) -> Answer:
         if key not in self.kept:
             self.kept[key] = find()
-        found: Found = self.kept[key]
-        return found
+        answer: Answer = self.kept[key]
+        return answer
 
     @property
     def by_site(self) -> Weights:
@@ -77,22 +85,16 @@ class Reading:
     @cached_property
     def token_logits(self) -> Float[Tensor, "batch tokens classes"] | None:
         """What each token adds to the logits at weight 1, where the decoder is affine; else None."""
-        if not hasattr(self.model, "token_logits"):
-            return None
-        found: Tensor = self.model.token_logits(self.encoded)
-        return found.detach()
+        return self.model.token_logits(self.encoded).detach() if provides(self.model, AffineModel) else None
 
     @cached_property
     def values(self) -> Float[Tensor, "batch tokens size"] | None:
         """What the weights act on, where the model tells: decode(α) = finish(α @ values)."""
-        if not hasattr(self.model, "values"):
-            return None
-        found: Tensor = self.model.values(self.encoded)
-        return found.detach()
+        return self.model.values(self.encoded).detach() if provides(self.model, ValuesModel) else None
 
     @cached_property
     def bias(self) -> Float[Tensor, "classes"] | None:
-        return self.model.bias().detach() if hasattr(self.model, "bias") else None
+        return self.model.bias().detach() if provides(self.model, AffineModel) else None
 
     @cached_property
     def margins(self) -> Float[Tensor, "batch tokens"] | None:
@@ -116,12 +118,12 @@ class Reading:
         if self.token_logits is not None:
             assert self.bias is not None
             return weights @ self.token_logits[chosen, : weights.shape[-1]] + self.bias
-        if isinstance(self.encoded, EncodedDocument):
-            return self.model.decode_variants(self.encoded, weights, places)  # type: ignore[attr-defined]
-        if self.values is not None:
+        if provides(self.model, PartsModel):
+            return self.model.decode_variants(self.encoded, weights, places)
+        if provides(self.model, ValuesModel):
+            assert self.values is not None
             weighted = weights @ self.values[chosen, : weights.shape[-1]]
-            found: Tensor = self.model.finish(weighted, self.encoded.take(chosen))  # type: ignore[attr-defined]
-            return found
+            return self.model.finish(weighted, self.encoded.take(chosen))
         return self._decode_each(weights, chosen)
 
     def moved(
@@ -180,20 +182,16 @@ def readings(
 
 
 def read(model: AttentionModel, batch: Batch, site: str | None = None) -> Reading:
-    """Read at a site of the model, the last one unless another is named.
-
-    A model whose items differ from site to site has a method `at_site`, which gives a model and a batch of that site's.
-    """
+    """Read at a site of the model, the last one unless another is named."""
     site = check_site(model, site)
-    if hasattr(model, "at_site"):
+    if provides(model, MultiSiteModel):
         model, batch = model.at_site(site, batch)
         site = site if site in model.sites else model.sites[0]
     encoded = model.encode(batch)
     weights = model.attend(encoded)
     reading = Reading(model, batch, encoded, weights[site], model.decode(encoded, weights), site)
-    if isinstance(encoded, EncodedDocument):
-        shares = model.shares(encoded, weights)  # type: ignore[attr-defined]
-        reading = replace(reading, within=encoded.layout.number, shares=shares)
+    if provides(model, PartsModel):
+        reading = replace(reading, within=model.parts(encoded), shares=model.shares(encoded, weights))
     return reading
 
 

@@ -15,16 +15,18 @@ from attentest.errors import InputError, unknown_name
 from attentest.importance.attribution import integrated_gradients, kernel_shap, lime
 from attentest.importance.erasure import leave_one_out, removed_probabilities
 from attentest.importance.gradients import (
-    EmbeddingModel,
     HiddenGradients,
     InputGradients,
     attention_gradient,
     hidden_gradients,
     input_gradients,
 )
+from attentest.importance.lstm_gradients import plain_bilstm
 from attentest.importance.sums import sums_without_each
 from attentest.measures.divergences import tvd
+from attentest.measures.ties import tie
 from attentest.models.hierarchical import WORD
+from attentest.models.protocol import EmbeddingModel, provides
 from attentest.trials.reading import Reading
 from attentest.trials.reduced_weights import without
 
@@ -43,15 +45,23 @@ class ScoreSettings:
 class Score:
     summary: str
     find: Callable[[Reading, ScoreSettings], Scores]
-    needs_embedding: bool = False  # the model must have `embed` and `encode_embedded`
+    needs_embedding: bool = False  # the model must be an `EmbeddingModel`
     of_whole_texts: bool = (
         False  # it may take a sentence's every word, so it cannot score those of a hierarchical model
     )
+    exactness: Callable[[Reading, ScoreSettings], float] | None = None  # scores this close are the same; None: unknown
 
 
 def score(reading: Reading, name: str, settings: ScoreSettings) -> Scores:
     chosen = SCORES[name]
     return reading.once((name, settings), lambda: chosen.find(reading, settings))
+
+
+def ranked(reading: Reading, name: str, settings: ScoreSettings) -> Scores:
+    """Scores to be ranked: those that differ by less than they are exact to are tied, for their order is noise."""
+    exactness = SCORES[name].exactness
+    scores = score(reading, name, settings)
+    return scores if exactness is None else tie(scores, reading.mask, exactness(reading, settings))
 
 
 def check_names(names: tuple[str, ...]) -> None:
@@ -62,7 +72,7 @@ def check_names(names: tuple[str, ...]) -> None:
 
 def usable(model: object, names: tuple[str, ...]) -> tuple[str, ...]:
     """The names whose scores this model can give."""
-    embeds = hasattr(model, "embed") and hasattr(model, "encode_embedded")
+    embeds = provides(model, EmbeddingModel)
     return tuple(name for name in names if embeds or not SCORES[name].needs_embedding)
 
 
@@ -126,6 +136,19 @@ def _left_out(reading: Reading, removal: str, settings: ScoreSettings) -> Scores
     return leave_one_out(reading.probabilities, removed, reading.mask)
 
 
+ROUNDINGS = 8  # two differences of probabilities that should be equal are at most so many roundings apart
+
+
+def _rounding(reading: Reading, settings: ScoreSettings) -> float:
+    return ROUNDINGS * torch.finfo(reading.probabilities.dtype).eps
+
+
+def _rounding_and_stop(reading: Reading, settings: ScoreSettings) -> float:
+    """A BiLSTM's removals also stop when states are within the tolerance of what they were."""
+    stopped = 0.0 if plain_bilstm(reading.model) is None else settings.tolerance
+    return stopped + _rounding(reading, settings)
+
+
 SCORES = {
     ATTENTION: Score("the model's own weights", lambda r, s: r.attention),
     "random": Score("drawn anew for each text", random_scores),
@@ -135,8 +158,14 @@ SCORES = {
     "gradient-input-fixed": Score(
         "|x · ∂f/∂x| with attention held fixed (JW)", lambda r, s: _by_inputs(r, False).times_input, True
     ),
-    "leave-one-out": Score("TVD when the token is removed (JW, ME eq. 6)", lambda r, s: _left_out(r, "remove", s)),
-    "leave-one-out-mask": Score("TVD when the token becomes <unk>", lambda r, s: _left_out(r, "mask", s)),
+    "leave-one-out": Score(
+        "TVD when the token is removed (JW, ME eq. 6)",
+        lambda r, s: _left_out(r, "remove", s),
+        exactness=_rounding_and_stop,
+    ),
+    "leave-one-out-mask": Score(
+        "TVD when the token becomes <unk>", lambda r, s: _left_out(r, "mask", s), exactness=_rounding
+    ),
     "integrated-gradients": Score(
         "magnitude of integrated gradients",
         lambda r, s: integrated_gradients(_embedding(r), r.batch).magnitude,
@@ -158,7 +187,9 @@ SCORES = {
     "hidden-gradient-l1": Score("L1 norm of ∂f/∂h", lambda r, s: _by_states(r).l1),
     "hidden-gradient-input": Score("|h · ∂f/∂h|", lambda r, s: _by_states(r).times_input),
     "hidden-leave-one-out": Score(
-        "TVD when the state is dropped from the attention (ME)", lambda r, s: hidden_leave_one_out(r)
+        "TVD when the state is dropped from the attention (ME)",
+        lambda r, s: hidden_leave_one_out(r),
+        exactness=_rounding,
     ),
     "attention-gradient": Score("∂f/∂α (SS)", lambda r, s: _by_weights(r)),
     "attention-times-gradient": Score("α · ∂f/∂α (SS)", lambda r, s: r.weights * _by_weights(r)),

@@ -11,8 +11,10 @@ import numpy as np
 import torch
 
 from attentest.errors import InputError
+from attentest.models.check import check_model, check_protocol
 from attentest.models.hierarchical import SENTENCE
 from attentest.models.protocol import AttentionModel
+from attentest.text.batches import inference_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.run import Run
 from attentest.trials.reading import check_site
@@ -21,11 +23,12 @@ SUBJECT = (
     "A model of your own is put on trial as a Subject: attentest.Subject(model, data, rows); the model has encode, "
     "attend and decode (attentest.models.AttentionModel), data is attentest.text.tokenize_corpus(corpus, settings)."
 )
+LOOKED_AT = 8  # texts, when a model is checked
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A model of one's own with the three methods, and texts as a TokenizedCorpus, can be put on trial too."""
+    """Your own model with the three methods, and texts as a TokenizedCorpus, can be put on trial too."""
 
     model: AttentionModel
     data: TokenizedCorpus
@@ -34,8 +37,10 @@ class Subject:
     folder: Path | None = None  # where findings are written
     device: torch.device | str = "cpu"
     site: str | None = None  # whose weights are changed; None: the last one of the model
+    trusted: bool = False  # a model that attentest made: it is not looked at before a trial
 
     def __post_init__(self) -> None:
+        check_protocol(self.model)
         check_site(self.model, self.site)
 
     @property
@@ -71,6 +76,23 @@ class Subject:
         return np.array(self.classes, dtype=object)[self.data.labels[rows]]
 
 
+def check_subject(subject: Subject) -> None:
+    """Look at a model on a few texts, short and long, before a trial believes what it says."""
+    if subject.trusted:
+        return
+    if not isinstance(subject.data, TokenizedCorpus):
+        raise InputError(
+            f"The texts of the subject are a {type(subject.data).__name__}; expected a TokenizedCorpus: "
+            "attentest.text.tokenize_corpus(corpus, TextSettings())."
+        )
+    if len(subject.rows) == 0:
+        raise InputError("The subject has no rows to examine; choose some, such as data.of_split('test').")
+    by_length = subject.rows[np.argsort(subject.data.sequences.lengths[subject.rows], kind="stable")]
+    some = np.unique(np.linspace(0, len(by_length) - 1, LOOKED_AT).astype(int))
+    batch = next(inference_batches(subject.data, by_length[some]))
+    check_model(subject.model, batch.to(subject.device), subject.classes, subject.ids(batch.rows), subject.site)
+
+
 def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu", site: str | None = None) -> Subject:
     """A run's model and its test split, or the first `texts` of a fixed random order of it."""
     if texts is not None and texts < 1:
@@ -87,4 +109,4 @@ def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu", site:
         "text": run.settings["text"],
         "texts": len(rows),
     }
-    return Subject(run.model.to(device), data, rows, signature, run.path / "trials", device, site)
+    return Subject(run.model.to(device), data, rows, signature, run.path / "trials", device, site, trusted=True)
