@@ -81,6 +81,16 @@ def test_train_and_show_a_csv(command, reviews: Path, tmp_path: Path) -> None:  
     assert json.loads(mine.out)[0]["tokens"] == ["a", "good", "one"]
 
 
+def test_a_separator_can_be_named(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    odd = tmp_path / "odd.csv"
+    rows = [f"a {word} film {i}^{stars}" for i in range(20) for word, stars in (("good", 5), ("bad", 1))]
+    odd.write_text("\n".join(["body^stars", *rows]))
+    columns = ["--text", "body", "--label", "stars", "--separator", "^"]
+    answer = command("train", odd, *columns, "--out", tmp_path / "run", *TINY)
+    assert answer.code == 0, answer.err
+    assert attentest.open_run(tmp_path / "run").classes == ["1", "5"]
+
+
 def test_train_again_says_it_is_finished(command, reviews: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     arguments = ("train", reviews, "--text", "body", "--label", "stars", "--out", tmp_path / "run", *TINY)
     first, second = command(*arguments), command(*arguments)
@@ -250,8 +260,9 @@ def test_every_setting_and_every_parameter_of_load_is_an_option_of_train() -> No
     assert set(known_settings()) <= set(options)
     parameters = [p for p in inspect.signature(attentest.load).parameters.values() if p.kind is p.KEYWORD_ONLY]
     defaults = {one.name: one.default for one in settings_of(CorpusOptions)}
-    assert {p.name: p.default for p in parameters}.items() <= defaults.items()
     assert set(defaults) <= set(options)
+    del defaults["option"]  # takes the rest
+    assert {p.name: p.default for p in parameters if p.name != "name"} == defaults  # data in memory has no name
 
 
 def test_a_training_that_stands_on_another(tmp_path: Path) -> None:

@@ -83,12 +83,6 @@ def test_public_names_are_imported_when_they_are_used() -> None:
     assert said.stdout.strip() == ""
 
 
-@pytest.fixture
-def run(run: attentest.Run, tmp_path_factory: pytest.TempPathFactory) -> attentest.Run:
-    """A copy to write into: a run keeps its findings in its folder."""
-    return attentest.open_run(shutil.copytree(run.path, tmp_path_factory.mktemp("copy") / "small"))
-
-
 def test_a_finding_is_one_line_with_its_interval_and_signature(run: attentest.Run) -> None:
     finding = run.trial("permutation", texts=20, permutations=5)
     number = finding.summary["mean of median TVD"]

@@ -119,7 +119,7 @@ class A:
         (b"    def double", b"\n\n    def double", True),
         (b"2 * self", b"3 * self", False),
         (b"setting(3", b"setting(4", False),
-        (b"least=1", b"least=2", False),
+        (b"least=1", b"least=2", True),
         (b"double", b"twice", False),
     ],
 )

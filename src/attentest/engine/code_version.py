@@ -13,8 +13,7 @@ from pathlib import Path
 
 PACKAGE = "attentest"
 SPEAKING = ("display", "errors", "lazy", "progress", "version")  # rooms that show and tell: no result depends on them
-FOR_PEOPLE = ("help", "metadata", "metavar")  # keyword arguments
-SUMMARIES = {"setting": 1, "Part": 0}  # functions that are told what people read, and at which place
+FOR_PEOPLE = ("help", "metadata")  # keyword arguments
 SAID_ON_PAGES = ("how_to_read", "source", "needs")  # class variables that a page reads from the class
 _ROOT = Path(__file__).parents[1]
 
@@ -56,8 +55,11 @@ class _ForMachines(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         node.keywords = [keyword for keyword in node.keywords if keyword.arg not in FOR_PEOPLE]
-        if isinstance(node.func, ast.Name) and node.func.id in SUMMARIES:
-            del node.args[SUMMARIES[node.func.id] : SUMMARIES[node.func.id] + 1]
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name == "setting":  # a setting's default counts, not what is told about it and refused
+            node.args, node.keywords = node.args[:1], []
+        if name == "Part":  # of a model: all but its summary
+            node.args = node.args[1:]
         return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:

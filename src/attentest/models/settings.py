@@ -120,8 +120,9 @@ class ModelSettings:
 def refuse_added_parts(settings: ModelSettings) -> None:
     """A part that was added to a registry is known in this process alone, so work of other processes cannot use it."""
     for kind, registry in registries().items():
-        part, name = getattr(settings, kind), getattr(settings, kind).partition(":")[0]
-        if not registry[name].make.__module__.startswith("attentest."):
+        part = getattr(settings, kind)
+        made_in = registry[part.partition(":")[0]].make.__module__
+        if made_in.partition(".")[0] != __name__.partition(".")[0]:
             raise InputError(
                 f"The {kind} '{part}' was added to attentest in this program, and the steps of an audit, a study or "
                 "a comparison run in other processes, which do not have it. Train the model and audit it in this "

@@ -66,7 +66,8 @@ class Correlation(Trial):
 
     measures: tuple[str, ...] = setting((), "Importance measures, separated by commas; none: the papers' six.")
     tolerance: float = setting(
-        1e-6, "Tolerance of leave-one-out on a BiLSTM: states that change less are not recomputed; 0 recomputes all."
+        1e-6,
+        "Tolerance of leave-one-out on a BiLSTM: smaller changes of states are left out, closer scores are tied.",
     )
     samples: int = setting(1000, "Samples for each text of LIME and KernelSHAP.")
     seed: int = setting(0, "Random seed for LIME, KernelSHAP and the measure random.")

@@ -19,11 +19,11 @@ from attentest.text.prepare import TokenizedCorpus
 from attentest.training.run import Run
 from attentest.trials.reading import check_site
 
-LOOKED_AT = 8  # texts, when a model is checked
 SUBJECT = (
     "A model of your own is put on trial as a Subject: attentest.Subject(model, data, rows); the model has encode, "
     "attend and decode (attentest.models.AttentionModel), data is attentest.text.tokenize_corpus(corpus, settings)."
 )
+LOOKED_AT = 8  # texts, when a model is checked
 
 
 @dataclass(frozen=True)
