@@ -39,10 +39,10 @@ def across_models(findings: Sequence[StoredFinding]) -> dict[str, Chart]:
 
 
 def _labelled(rows: Rows) -> list[dict[str, Any]]:
-    """With names that fit labels, in place of any that a file or a setting brought."""
-    names = {key: list(dict.fromkeys(row[key] for row in rows)) for key in ("corpus", "model", "encoder")}
-    shown = {key: dict(zip(some, distinct(some), strict=True)) for key, some in names.items()}
-    return [{k: shown[k][v] if k in shown else v for k, v in row.items() if k != "block"} for row in rows]
+    """With names of corpora that fit labels: a file may have brought any."""
+    corpora = list(dict.fromkeys(row["corpus"] for row in rows))
+    shown = dict(zip(corpora, distinct(corpora), strict=True))
+    return [{k: v for k, v in row.items() if k != "block"} | {"corpus": shown[row["corpus"]]} for row in rows]
 
 
 def _rows(found: StoredFinding, title: str) -> list[dict[str, Any]]:
