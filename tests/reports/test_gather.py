@@ -12,7 +12,6 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from dotted import dotted_corpus
 from page_tree import Tree
@@ -21,6 +20,7 @@ from test_engine import Here
 import attentest
 from attentest.audits import Audit
 from attentest.engine import Store
+from attentest.files import read_table, write_table
 from attentest.reports.write import write_report
 from attentest.studies.expand import expand
 from attentest.studies.run_study import run_planned
@@ -93,7 +93,7 @@ def test_of_a_run_on_trial(mine: Path) -> None:
     assert answers["stable"] == "not tested"
     assert len(block.instances) == SHOWN
     assert broken_links(page) == []
-    made = pq.read_table(mine / "heat-maps" / "instances.parquet")
+    made = read_table(mine / "heat-maps" / "instances.parquet")
     assert made.equals(instances(subject_of(attentest.open_run(mine))))
 
 
@@ -230,7 +230,7 @@ def text(content: str) -> Callable[[Path], None]:
 
 
 def parquet(table: pa.Table) -> Callable[[Path], None]:
-    return lambda file: pq.write_table(table, file)
+    return lambda file: write_table(file, table)
 
 
 def half(file: Path) -> None:
@@ -310,7 +310,7 @@ def test_files_that_are_missing_or_foreign_are_told(audit: Path, name: str, dama
         ("result.json", text("[]")),
         ("predictions.parquet", OTHER),
         ("attention.parquet", half),
-        ("attention.parquet", lambda file: pq.write_table(pq.read_table(file).slice(1), file)),
+        ("attention.parquet", lambda file: write_table(file, read_table(file).slice(1))),
         ("model.safetensors", half),
         ("vocabulary.json", text("[]")),
         ("trials/removal/finding.json", text("{}")),

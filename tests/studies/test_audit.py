@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -263,7 +264,7 @@ def test_what_failed_is_said_and_not_judged(tmp_path: Path, monkeypatch: pytest.
 
 def test_an_audit_with_workers_from_nothing_and_again_from_the_store(tmp_path: Path) -> None:
     """A corpus of one's own with the longest name that a file may have, as a user calls it."""
-    file = tmp_path / f"{'é' * 120}.csv"
+    file = tmp_path / os.fsdecode(f"{'é' * 120}.csv".encode())
     words = ("good", "bad")
     file.write_text("body,stars\n" + "".join(f"film {i} is {words[i % 2]},{i % 2}\n" for i in range(40)))
     columns = {"text": "body", "label": "stars"}

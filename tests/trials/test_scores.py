@@ -95,19 +95,19 @@ def test_scores_are_what_their_names_say(run: attentest.Run) -> None:
     assert not torch.equal(score(reading, "random", ScoreSettings()), other)
 
 
-def test_measures_can_be_chosen(run: attentest.Run) -> None:
-    chosen = attentest.trial("correlation", run, texts=10, measures=["random", "leave-one-out-mask", "attention"])
+def test_measures_can_be_chosen(own_run: attentest.Run) -> None:
+    chosen = attentest.trial("correlation", own_run, texts=10, measures=["random", "leave-one-out-mask", "attention"])
     assert [n for n in chosen.table.column_names if n.startswith("tau ")] == [
         "tau attention – random",
         "tau attention – leave-one-out-mask",
         "tau random – leave-one-out-mask",
     ]
-    one = attentest.trial("correlation", run, texts=10, measures="gradient")
+    one = attentest.trial("correlation", own_run, texts=10, measures="gradient")
     assert "among themselves" not in one.answer
     with pytest.raises(attentest.InputError, match="did you mean 'gradient'"):
-        attentest.trial("correlation", run, measures="gradiant")
+        attentest.trial("correlation", own_run, measures="gradiant")
     with pytest.raises(attentest.InputError, match="at least 1"):
-        attentest.trial("correlation", run, samples=0)
+        attentest.trial("correlation", own_run, samples=0)
 
 
 def test_a_model_with_the_three_methods_alone(run: attentest.Run) -> None:

@@ -86,12 +86,12 @@ def test_the_last_site_is_examined_unless_another_is_named(trained: attentest.Ru
         attentest.trial("uniform", trained, site="token")
 
 
-def test_a_flat_model_has_one_site(run: attentest.Run) -> None:
-    finding = attentest.trial("uniform", run, site="token", texts=5)
+def test_a_flat_model_has_one_site(own_run: attentest.Run) -> None:
+    finding = attentest.trial("uniform", own_run, site="token", texts=5)
     assert finding.signature["site"] == "token"
     assert Path(finding.files["table"]).parent.name == "uniform"
     with pytest.raises(attentest.InputError, match="Unknown site 'word'"):
-        attentest.trial("uniform", run, site="word")
+        attentest.trial("uniform", own_run, site="word")
 
 
 @torch.no_grad()

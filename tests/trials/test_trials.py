@@ -27,7 +27,7 @@ def trained(request: pytest.FixtureRequest, corpus: attentest.Corpus) -> attente
 
 
 @pytest.mark.parametrize("name", TRIALS)
-def test_every_trial_gives_a_whole_finding(trained: attentest.Run, name: str) -> None:
+def test_every_trial_gives_a_whole_finding(trained: attentest.Run, name: str, tmp_path: Path) -> None:
     finding = attentest.trial(name, trained, **QUICK.get(name, {}))
     assert finding.table["id"].to_pylist() == trained.predictions["id"].to_pylist()
     assert finding.table["predicted"].to_pylist() == trained.predictions["predicted"].to_pylist()
@@ -36,7 +36,8 @@ def test_every_trial_gives_a_whole_finding(trained: attentest.Run, name: str) ->
     for label, estimate in finding.summary.items():
         assert np.isnan(estimate.value) or estimate.low - 1e-9 <= estimate.value <= estimate.high + 1e-9, label
     assert finding.svg().startswith("<svg")
-    assert finding.figure is not None
+    finding.figure.save(tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").read_text(encoding="utf-8").startswith("<svg")
     assert "<table>" in finding._repr_html_()
     kind = trial_class(name)
     assert set(finding.signature["settings"]) == {f.name for f in fields(kind)}  # type: ignore[arg-type]

@@ -49,10 +49,10 @@ def across_models(findings: Sequence[PlacedFinding]) -> dict[str, Chart]:
 
 
 def _labelled(rows: Rows) -> list[dict[str, Any]]:
-    """With names that fit labels, in place of any that a file or a setting brought."""
-    names = {key: list(dict.fromkeys(row[key] for row in rows)) for key in ("corpus", "model", "encoder")}
-    shown = {key: dict(zip(some, distinct(some), strict=True)) for key, some in names.items()}
-    return [{key: shown[key][value] if key in shown else value for key, value in row.items()} for row in rows]
+    """With names of corpora that fit labels: a file may have brought any."""
+    corpora = list(dict.fromkeys(row["corpus"] for row in rows))
+    shown = dict(zip(corpora, distinct(corpora), strict=True))
+    return [{**row, "corpus": shown[row["corpus"]]} for row in rows]
 
 
 def _words(ref: ResultRef) -> dict[str, Any]:
