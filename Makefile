@@ -29,7 +29,7 @@ lint: .venv/ready
 	$(BIN)/mypy
 
 bench: .venv/ready
-	$(BIN)/python -m benchmarks $(ONLY)
+	$(BIN)/python -m benchmarks $(if $(CAPABILITY),--capability $(CAPABILITY)) $(ONLY)
 
 reproduce: .venv/ready
 	$(BIN)/python -m benchmarks.reproduction

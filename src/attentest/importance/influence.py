@@ -81,8 +81,8 @@ def _through_bilstm(encoder: BiLSTM, embedded: States, mask: Mask) -> Influence:
     unit_ahead, unit_back = (hidden / size.where(size > 0, 1)).chunk(2, -1)
     # what an LSTM reads last its walk meets first: the forward one in turned order, the other in the order of the text
     before, own_ahead = _walk(encoder.forwards, embedded, ahead, unit_ahead, turned, lengths)
-    read = (take(values, turned) for values in (embedded, back, unit_back))
-    after, own_back = _walk(encoder.backwards, *read, turned, lengths)
+    read, back, unit_back = (take(values, turned) for values in (embedded, back, unit_back))
+    after, own_back = _walk(encoder.backwards, read, back, unit_back, turned, lengths)
     texts = torch.arange(len(mask), device=mask.device)[:, None, None]
     found = before[texts, turned[:, :, None], turned[:, None, :]] + after
     by_ahead = take(own_ahead, turned) @ encoder.forwards.all_weights[0][0]
@@ -107,8 +107,8 @@ def _walk(
     """
     gates = input_gates(lstm, embedded.transpose(0, 1).contiguous())
     slopes = gate_slopes(lstm, gates, states.transpose(0, 1).contiguous())
-    texts_in_turn, walked = torch.arange(len(turned), device=turned.device), turned.T
-    slopes = Slopes(*(values[walked, texts_in_turn] for values in (slopes.gates, slopes.cell, slopes.keep)))
+    places = turned.T, torch.arange(len(turned), device=turned.device)
+    slopes = Slopes(slopes.gates[places], slopes.cell[places], slopes.keep[places])
     units = take(units, turned).transpose(0, 1).contiguous()
     steps, texts, size = units.shape
     from_input, from_state = lstm.all_weights[0][:2]

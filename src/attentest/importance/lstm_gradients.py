@@ -22,7 +22,7 @@ TEXTS = 32
 class Slopes:
     """Of each step of an LSTM's run, in the order it read the tokens."""
 
-    gates: Float[Tensor, "tokens batch 4 hidden"]  # ∂cell/∂ gates i, f, g and ∂state/∂ gate o, before their nonlinearity
+    gates: Float[Tensor, "tokens batch 4 hidden"]  # ∂cell/∂ gates i, f, g and ∂state/∂ gate o, before the nonlinearity
     cell: States  # ∂state/∂cell
     keep: States  # ∂cell/∂ the cell before it
 
