@@ -39,7 +39,7 @@ docs: .venv/ready
 	$(BIN)/python -m docs.generate
 
 bench: .venv/ready
-	$(BIN)/python -m benchmarks $(ONLY)
+	$(BIN)/python -m benchmarks $(if $(CAPABILITY),--capability $(CAPABILITY)) $(ONLY)
 
 reproduce: .venv/ready
 	$(BIN)/python -m benchmarks.reproduction

@@ -1,8 +1,14 @@
-"""`python -m benchmarks [NAME …]`: print the table and write benchmarks/latest.json."""
+"""`python -m benchmarks [--capability avx2] [NAME …]`: print the table and write benchmarks/latest.json.
+
+With a capability, torch and oneDNN use the kernels of a lesser CPU: what is fast with AVX-512 may not be without.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -44,19 +50,41 @@ BENCHMARKS = {
 }
 
 
-def main(names: list[str]) -> int:
+CAPABILITIES = {  # read once, when torch is imported
+    "avx2": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
+    "default": {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41"},
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="which to run; none: all")
+    parser.add_argument("--capability", choices=CAPABILITIES, help="the kernels of a lesser CPU, in a new process")
+    given = parser.parse_args(arguments)
+    if given.capability is None:
+        return run(given.names)
+    command = [sys.executable, "-m", "benchmarks", *given.names]
+    return subprocess.run(command, env=os.environ | CAPABILITIES[given.capability]).returncode
+
+
+def run(names: list[str]) -> int:
     try:
         chosen = [_benchmark(name) for name in names or BENCHMARKS]
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
+    import torch
+
+    capability = torch.backends.cpu.get_cpu_capability()
+    print(f"CPU capability {capability}, {torch.get_num_threads()} threads", flush=True)
     rows: list[Row] = []
     for benchmark in chosen:
         for row in benchmark():
             print(_line(row), flush=True)
             rows.append(row)
     file = Path(__file__).with_name("latest.json")
-    file.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n", encoding="utf-8")
+    written = {"capability": capability, "rows": [asdict(row) for row in rows]}
+    file.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
     print(f"\n{file}")
     return 0
 

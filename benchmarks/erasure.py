@@ -14,8 +14,8 @@ from torch import Tensor
 
 from attentest.importance.erasure import removed_probabilities
 from attentest.text.batches import Batch, inference_batches, make_batch
-from benchmarks.row import Row
-from benchmarks.scene import Scene, row, scene, timed, with_threads
+from benchmarks.row import Row, fair_clock
+from benchmarks.scene import Scene, in_turns, row, scene, with_threads
 from benchmarks.training import BATCH, Twin
 
 Removed = list[tuple[Batch, Tensor]]  # batches, and the probability of the second class without each token
@@ -24,11 +24,15 @@ Removed = list[tuple[Batch, Tensor]]  # batches, and the probability of the seco
 def leave_one_out(name: str) -> list[Row]:
     at = scene(name)
     model = at.twin
-    ours = timed(lambda: list(fast(at, at.few)), 5)
-    twin = timed(lambda: list(again(model, at, at.few)), 2, lambda: list(again(model, at, at.few[:BATCH], most=3)))
+    ours, twin = in_turns(
+        lambda: list(fast(at, at.few)),
+        lambda: list(again(model, at, at.few)),
+        lambda: list(again(model, at, at.few[:BATCH], most=3)),
+    )
     wanted: Removed = []
     with torch.no_grad():
-        without_graph = with_threads(twin.threads, partial(_extend, wanted, again(model, at, at.few)))
+        clock = fair_clock(ours.threads, twin.threads)
+        without_graph = with_threads(twin.threads, partial(_extend, wanted, again(model, at, at.few)), clock)
     said = (
         f"every token removed; probabilities differ by at most {deviation(list(fast(at, at.few)), wanted):.0e}; twin "
         f"without a graph for gradients: ratio {without_graph / ours.seconds:.1f}"

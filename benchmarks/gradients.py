@@ -15,8 +15,8 @@ from attentest.importance.influence import influence
 from attentest.models import Classifier
 from attentest.text.batches import inference_batches, make_batch
 from attentest.trials.reading import Reading
-from benchmarks.row import Row
-from benchmarks.scene import Scene, Timed, row, scene, timed
+from benchmarks.row import Row, fair_clock
+from benchmarks.scene import Scene, in_turns, row, scene, with_threads
 from benchmarks.training import BATCH, Twin
 
 Scores = dict[int, np.ndarray]  # one array a text
@@ -30,7 +30,7 @@ def by_inputs(name: str) -> list[Row]:
         "few digits where f is near 1)"
     )
     target = 1.3 if name == "sst" else 3.0
-    return [row("input-gradients", at, said, timed(ours, 5), timed(twin, 3), target, few_of_ours=True)]
+    return [row("input-gradients", at, said, *in_turns(ours, twin), target, few_of_ours=True)]
 
 
 def on_states(name: str) -> list[Row]:
@@ -42,13 +42,12 @@ def on_states(name: str) -> list[Row]:
         f"∂‖h_p‖/∂x_i of all p and i; {_apart(ours(), twin())}; both on {len(some)} texts, mean "
         f"{at.tokens(some) / len(some):.0f} tokens, not scaled"
     )
-    with_denormals = timed(twin, 1, partial(twin_influence, at.twin, at, some[:2]))
+    mine, with_denormals = in_turns(ours, twin, partial(twin_influence, at.twin, at, some[:2]))
     torch.set_flush_denormal(True)
-    flushed = timed(twin, 1, partial(twin_influence, at.twin, at, some[:2]))
+    flushed = with_threads(with_denormals.threads, twin, fair_clock(mine.threads, with_denormals.threads))
     torch.set_flush_denormal(False)
-    mine: Timed = timed(ours, 5)
     target = 5.0 if name == "sst" else 8.0
-    said += f"; twin with denormal numbers flushed to 0: ratio {flushed.seconds / mine.seconds:.1f}; threads "
+    said += f"; twin with denormal numbers flushed to 0: ratio {flushed / mine.seconds:.1f}; threads "
     said += f"{mine.threads}, twin {with_denormals.threads}"
     ratio = with_denormals.seconds / mine.seconds
     return [Row(f"influence-{name}", said, mine.seconds, with_denormals.seconds, ratio, target)]

@@ -20,7 +20,7 @@ from attentest.training.optimizer import PaperOptimizer
 from attentest.trials.permutation import Permutation
 from attentest.trials.reading import Reading, readings
 from benchmarks.row import Row, seconds
-from benchmarks.scene import Scene, row, timed
+from benchmarks.scene import Scene, in_turns, row
 from benchmarks.training import BATCH, HIDDEN
 from benchmarks.weights import PERMUTATIONS, encoded_batches, held, shuffled
 
@@ -37,12 +37,10 @@ def permutation(decoder: str) -> list[Row]:
 def permutation_row(at: Scene, texts: str, target: float) -> Row:
     kept, batches = at.read(at.rows), list(encoded_batches(at, at.rows))
     trial = Permutation(PERMUTATIONS)
-    found: list[Tensor] = []
-    ours = timed(partial(held, kept, trial), 5)
-    twin = timed(lambda: found.extend(_twin(batches)), 1, partial(_twin, batches[::40]))
+    ours, twin = in_turns(partial(held, kept, trial), partial(_twin, batches), partial(_twin, batches[::40]))
     said = (
         f"median TVD of {PERMUTATIONS} permutations of {texts}; mean {held(kept, trial)['median_tvd'].mean():.4f}, "
-        f"twin {float(torch.cat(found).mean()):.4f} (other draws)"
+        f"twin {float(torch.cat(_twin(batches)).mean()):.4f} (other draws)"
     )
     return row("permutation", at, said, ours, twin, target, few_of_ours=False)
 

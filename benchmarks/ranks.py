@@ -11,7 +11,7 @@ from scipy.stats import kendalltau  # type: ignore[import-untyped]
 from attentest.importance.gradients import hidden_gradients
 from attentest.measures.kendall import kendall_tau
 from benchmarks.row import Row
-from benchmarks.scene import row, scene, timed
+from benchmarks.scene import in_turns, row, scene
 
 Pairs = list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
 
@@ -25,7 +25,7 @@ def kendall(name: str) -> list[Row]:
     apart = np.nanmax(np.abs(ours(pairs) - twin(pairs)))
     said = f"τ-b and p of attention with a gradient, {len(at.rows):,} texts; largest difference {apart:.0e}"
     target = 20 if name == "sst" else 2
-    sides = timed(partial(ours, pairs), 5), timed(partial(twin, pairs), 3)
+    sides = in_turns(partial(ours, pairs), partial(twin, pairs))
     return [row("kendall", at, said, *sides, target, few_of_ours=False, few_of_twin=False)]
 
 

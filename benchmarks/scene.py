@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -19,8 +20,10 @@ from attentest.training.objectives import Labels
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import predict
 from attentest.trials.reading import Reading, readings
-from benchmarks.row import Row, seconds
+from benchmarks.row import Clock, Row, fair_clock, seconds
 from benchmarks.training import BATCH, DIMENSION, HIDDEN, Twin, Work, made_up
+
+REPEATS = 5
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,22 @@ class Timed:
     threads: int
 
 
+def in_turns(
+    ours: Callable[[], object], twin: Callable[[], object], some_of_twin: Callable[[], object] | None = None
+) -> tuple[Timed, Timed]:
+    """Medians of `REPEATS` turns, each side with the number of threads that suits it best."""
+    works = ours, twin
+    threads = best_threads(ours), best_threads(some_of_twin or twin)
+    clock = fair_clock(*threads)
+    turns = [
+        [with_threads(count, work, clock) for count, work in zip(threads, works, strict=True)] for _ in range(REPEATS)
+    ]
+    mine, theirs = (median(taken) for taken in zip(*turns, strict=True))
+    return Timed(mine, threads[0]), Timed(theirs, threads[1])
+
+
 def timed(work: Callable[[], object], times: int, some_of_it: Callable[[], object] | None = None) -> Timed:
-    """The median, with the number of threads that suits the work best."""
+    """The median, with the best number of threads, for a twin so slow that turns would tell no more."""
     threads = best_threads(some_of_it or work)
     return Timed(median(with_threads(threads, work) for _ in range(times)), threads)
 
@@ -144,9 +161,9 @@ def best_threads(work: Callable[[], object]) -> int:
     return min(times, key=times.__getitem__)
 
 
-def with_threads(count: int, work: Callable[[], object]) -> float:
+def with_threads(count: int, work: Callable[[], object], clock: Clock = time.perf_counter) -> float:
     usual = torch.get_num_threads()
     torch.set_num_threads(count)
-    taken = seconds(work)
+    taken = seconds(work, clock)
     torch.set_num_threads(usual)
     return taken

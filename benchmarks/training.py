@@ -25,7 +25,7 @@ from attentest.training.fit import training_step
 from attentest.training.objectives import Labels
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import predict
-from benchmarks.row import Row, seconds
+from benchmarks.row import Row, fair_clock, seconds
 
 DIMENSION, HIDDEN, BATCH = 300, 128, 32
 
@@ -42,11 +42,11 @@ class Work:
 
 
 def sst_like() -> list[Row]:
-    return compare(Work("training-sst", rows=8000, mean=19, longest=50, epochs=3, target=2.0, tilt=4.0))
+    return compare(Work("training-sst", rows=8000, mean=19, longest=50, epochs=5, target=2.0, tilt=4.0))
 
 
 def imdb_like() -> list[Row]:
-    return compare(Work("training-imdb", rows=1600, mean=180, longest=399, epochs=3, target=3.0))
+    return compare(Work("training-imdb", rows=1600, mean=180, longest=399, epochs=5, target=3.0))
 
 
 def compare(work: Work) -> list[Row]:
@@ -61,12 +61,12 @@ def compare(work: Work) -> list[Row]:
     spare_optimizer, spare_twin = PaperOptimizer(spare, 1e-3, 1e-3, 1e-5), Twin(spare)
     our_threads = _best_threads(lambda most: _our_epoch(spare, spare_optimizer, data, 0, most), threads)
     twin_threads = _best_threads(lambda most: spare_twin.epoch(data, 0, most), threads)
-    our_times, twin_times = [], []
+    our_times, twin_times, clock = [], [], fair_clock(our_threads, twin_threads)
     for epoch in range(work.epochs):
         torch.set_num_threads(our_threads)
-        our_times.append(seconds(lambda: _our_epoch(ours, optimizer, data, epoch)))  # noqa: B023
+        our_times.append(seconds(lambda: _our_epoch(ours, optimizer, data, epoch), clock))  # noqa: B023
         torch.set_num_threads(twin_threads)
-        twin_times.append(seconds(lambda: twin.epoch(data, epoch)))  # noqa: B023
+        twin_times.append(seconds(lambda: twin.epoch(data, epoch), clock))  # noqa: B023
     torch.set_num_threads(threads)
     dev = data.of_split("dev")
     our_score = auc(data.labels[dev], predict(ours, data, dev).probabilities)

@@ -22,7 +22,7 @@ from attentest.trials.reading import Reading, read
 from attentest.trials.removal import Flips, Removal
 from attentest.trials.scores import ScoreSettings, score
 from benchmarks.row import Row
-from benchmarks.scene import Scene, Timed, fresh, row, scene, timed
+from benchmarks.scene import Scene, Timed, fresh, in_turns, row, scene, timed
 from benchmarks.training import BATCH
 
 PERMUTATIONS, CANDIDATES, STEPS, EPSILON = 100, 5, 500, 0.01
@@ -37,7 +37,7 @@ def permutation(name: str) -> list[Row]:
         f"median TVD of {PERMUTATIONS} permutations; mean {few:.4f}, twin {float(torch.cat(twin()).mean()):.4f} "
         "(other draws)"
     )
-    return [row("permutation", at, said, timed(ours, 5), timed(twin, 3), 50, few_of_ours=False)]
+    return [row("permutation", at, said, *in_turns(ours, twin), 50, few_of_ours=False)]
 
 
 def exact_adversary(name: str) -> list[Row]:

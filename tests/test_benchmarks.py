@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from benchmarks import __main__ as bench
+from benchmarks import scene
 from benchmarks.memory import LIMIT, ROWS, peak_memory, write_corpus
-from benchmarks.row import Row
+from benchmarks.row import Row, fair_clock
 from benchmarks.training import DIMENSION, Twin, Work, made_up
 
 from attentest.models import Classifier, ModelSettings
@@ -30,10 +34,36 @@ def test_table_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     monkeypatch.setattr(bench, "_benchmark", lambda name: lambda: [row])
     monkeypatch.setattr(bench, "__file__", str(tmp_path / "__main__.py"))
     assert bench.main(["name"]) == 0
-    assert json.loads((tmp_path / "latest.json").read_text(encoding="utf-8")) == [
-        {"name": "name", "work": "work", "ours": 1.0, "twin": 3.0, "ratio": 3.0, "target": 2.0}
-    ]
-    assert "ratio    3.00" in capsys.readouterr().out
+    written = json.loads((tmp_path / "latest.json").read_text(encoding="utf-8"))
+    assert written["rows"] == [{"name": "name", "work": "work", "ours": 1.0, "twin": 3.0, "ratio": 3.0, "target": 2.0}]
+    printed = capsys.readouterr().out
+    assert "ratio    3.00" in printed
+    assert written["capability"] == torch.backends.cpu.get_cpu_capability()
+    assert f"CPU capability {written['capability']}" in printed
+
+
+def test_a_lesser_capability_runs_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[tuple[list[str], dict[str, str]]] = []
+
+    def start(command: list[str], env: dict[str, str]) -> subprocess.CompletedProcess:
+        started.append((command, env))
+        return subprocess.CompletedProcess(command, 3)
+
+    monkeypatch.setattr(subprocess, "run", start)
+    assert bench.main(["--capability", "avx2", "kendall-sst"]) == 3
+    [(command, env)] = started
+    assert command == [sys.executable, "-m", "benchmarks", "kendall-sst"]
+    assert env["ATEN_CPU_CAPABILITY"] == "avx2"
+
+
+def test_both_sides_are_timed_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scene, "best_threads", lambda work: 1)
+    order: list[str] = []
+    ours, twin = scene.in_turns(lambda: order.append("ours"), lambda: order.append("twin"))
+    assert order == ["ours", "twin"] * scene.REPEATS
+    assert ours.threads == twin.threads == 1
+    assert fair_clock(1, 1) is time.process_time
+    assert fair_clock(1, 2) is time.perf_counter
 
 
 def test_unknown_benchmark(capsys: pytest.CaptureFixture) -> None:

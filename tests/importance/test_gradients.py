@@ -17,6 +17,7 @@ from attentest.importance.gradients import (
     normalised,
     probability_slope,
 )
+from attentest.importance.lstm_gradients import TEXTS
 from attentest.models import Classifier, ModelSettings
 from attentest.models.protocol import Encoded, Weights
 from attentest.text.batches import Batch, batch_of_sequences
@@ -133,6 +134,24 @@ def test_equals_a_loop_over_texts_and_stays_the_same_under_padding(encoder: str,
         model.decode(encoded, model.attend(encoded)).softmax(-1).max().backward()
         assert (embedded.grad[0] - found.gradient[place, :length]).abs().max() <= 1e-12
         model.zero_grad()
+
+
+@pytest.mark.parametrize("through_attention", [True, False])
+@pytest.mark.parametrize("projection", ["softmax", "preset"])
+def test_more_texts_than_are_walked_together_in_any_order(through_attention: bool, projection: str) -> None:
+    model = make_model(projection=projection)
+    lengths = tuple(np.random.default_rng(2).integers(1, 15, 3 * TEXTS + 1).tolist())
+    batch = make_batch(lengths)
+    given = torch.rand(batch.mask.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64) * batch.mask
+    batch = replace(batch, preset=given / given.sum(1, keepdim=True))
+    found = input_gradients(model, batch, through_attention=through_attention)
+    embedded = model.embed(batch.ids).detach().requires_grad_()
+    encoded = model.encode_embedded(embedded, batch)
+    weights = model.attend(encoded)
+    weights = weights if through_attention else {site: alpha.detach() for site, alpha in weights.items()}
+    model.decode(encoded, weights).softmax(-1).amax(1).sum().backward()
+    assert (embedded.grad - found.gradient).abs().max() <= 1e-12
+    assert (found.gradient[~batch.mask] == 0).all()
 
 
 def test_by_hand() -> None:

@@ -302,7 +302,7 @@ def test_long_names_under_bars_are_broken_into_lines() -> None:
     assert {'the "model\'s"', "own", "uniform"} <= set(drawn)
 
 
-def test_every_form_can_be_saved_by_altair(tmp_path: Any) -> None:
+def test_every_form_can_be_saved_as_a_figure(tmp_path: Any) -> None:
     for name, chart in every_chart(texts(100, ["a", "b"])).items():
         finding = Finding("t", "q?", "a.", pa.table({}), {}, {}, {"x": chart})
         finding.figure.save(tmp_path / "x.svg")

@@ -13,8 +13,10 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attentest.importance.differentiation import constant, constants, differentiable, leaf
-from attentest.importance.lstm_gradients import back_through_bilstm, plain_bilstm
+from attentest.importance.lstm_gradients import TEXTS, back_through_bilstm, input_gates, plain_bilstm
+from attentest.models.encoders import BiLSTM
 from attentest.models.protocol import AffineModel, AttentionModel, EmbeddingModel, Encoded, Weights, provides
+from attentest.parallel import over_cores
 from attentest.text.batches import Batch
 
 Scores = Float[Tensor, "batch tokens"]
@@ -66,11 +68,7 @@ def input_gradients(
     encoder = plain_bilstm(model)
     if encoder is not None:
         with torch.no_grad():
-            encoded = encoded or model.encode(batch)
-            by_hidden = hidden_gradients(model, encoded, through_attention=through_attention).gradient
-            embedded = model.embed(batch.ids)
-            gradient = back_through_bilstm(encoder, embedded, batch.mask, encoded.hidden, by_hidden)
-        return InputGradients(gradient, embedded, batch.mask)
+            return _through_bilstm(model, encoder, batch, encoded or model.encode(batch), through_attention)
     with differentiable():
         embedded = leaf(model.embed(batch.ids))
         encoded = model.encode_embedded(embedded, constants(batch))
@@ -127,6 +125,31 @@ def probability_slope(logits: Float[Tensor, "batch classes"]) -> Float[Tensor, "
     f = probability.gather(-1, predicted)
     others = probability.scatter(-1, predicted, 0)
     return f * (-others).scatter(-1, predicted, others.sum(-1, keepdim=True))
+
+
+def _through_bilstm(
+    model: EmbeddingModel, encoder: BiLSTM, batch: Batch, encoded: Encoded, through_attention: bool
+) -> InputGradients:
+    """Texts of about the same length together."""
+    embedded = model.embed(batch.ids)
+    # a word that comes often is projected once
+    ids, words = batch.ids.unique(return_inverse=True)
+    of_words = model.embed(ids.unsqueeze(0))[0]
+    inputs = input_gates(encoder.forwards, of_words), input_gates(encoder.backwards, of_words)
+    gradient = torch.zeros_like(embedded)
+    lengths = batch.mask.sum(1)
+
+    def walk(texts: Int[Tensor, group]) -> None:
+        some, longest = encoded.take(texts), int(lengths[texts].max())
+        preset = None if some.preset is None else some.preset[:, :longest]
+        some = replace(some, hidden=some.hidden[:, :longest], mask=some.mask[:, :longest], preset=preset)
+        by_hidden = hidden_gradients(model, some, through_attention=through_attention).gradient
+        gradient[texts, :longest] = back_through_bilstm(
+            encoder, inputs, words[texts, :longest], some.mask, some.hidden, by_hidden
+        )
+
+    over_cores(walk, lengths.argsort(stable=True).split(TEXTS))
+    return InputGradients(gradient, embedded, batch.mask)
 
 
 def _decoded(model: AttentionModel, encoded: Encoded, through_attention: bool) -> Float[Tensor, "batch classes"]:

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.importance.differentiation import constants, differentiable, leaf
-from attentest.importance.lstm_gradients import gate_slopes, plain_bilstm
+from attentest.importance.lstm_gradients import Slopes, gate_slopes, input_gates, plain_bilstm
 from attentest.models.encoders import BiLSTM, take, turned_places
 from attentest.models.protocol import EmbeddingModel
 from attentest.parallel import over_cores
@@ -80,11 +80,9 @@ def _through_bilstm(encoder: BiLSTM, embedded: States, mask: Mask) -> Influence:
     # a state of zeros moves nothing, as in autograd
     unit_ahead, unit_back = (hidden / size.where(size > 0, 1)).chunk(2, -1)
     # what an LSTM reads last its walk meets first: the forward one in turned order, the other in the order of the text
-    before, own_ahead = _walk(
-        encoder.forwards, gate_slopes(encoder.forwards, embedded, ahead), unit_ahead, turned, lengths
-    )
-    reading = gate_slopes(encoder.backwards, take(embedded, turned), take(back, turned))
-    after, own_back = _walk(encoder.backwards, reading, take(unit_back, turned), turned, lengths)
+    before, own_ahead = _walk(encoder.forwards, embedded, ahead, unit_ahead, turned, lengths)
+    read, back, unit_back = (take(values, turned) for values in (embedded, back, unit_back))
+    after, own_back = _walk(encoder.backwards, read, back, unit_back, turned, lengths)
     texts = torch.arange(len(mask), device=mask.device)[:, None, None]
     found = before[texts, turned[:, :, None], turned[:, None, :]] + after
     by_ahead = take(own_ahead, turned) @ encoder.forwards.all_weights[0][0]
@@ -95,7 +93,8 @@ def _through_bilstm(encoder: BiLSTM, embedded: States, mask: Mask) -> Influence:
 
 def _walk(
     lstm: nn.LSTM,
-    slopes: Float[Tensor, "batch tokens 6 hidden"],
+    embedded: Float[Tensor, "batch tokens dimension"],
+    states: States,
     units: States,
     turned: Int[Tensor, "batch tokens"],
     lengths: Int[Tensor, batch],
@@ -106,9 +105,12 @@ def _walk(
     adjoint of the gates at its own. All texts start at their own end, so step s has s + 1 states of each text that
     is longer than s, and nothing is done on padding.
     """
-    slopes = take(slopes, turned).transpose(0, 1).contiguous()
+    gates = input_gates(lstm, embedded.transpose(0, 1).contiguous())
+    slopes = gate_slopes(lstm, gates, states.transpose(0, 1).contiguous())
+    places = turned.T, torch.arange(len(turned), device=turned.device)
+    slopes = Slopes(slopes.gates[places], slopes.cell[places], slopes.keep[places])
     units = take(units, turned).transpose(0, 1).contiguous()
-    steps, texts, _, size = slopes.shape
+    steps, texts, size = units.shape
     from_input, from_state = lstm.all_weights[0][:2]
     norms = units.new_zeros((steps, steps, texts))
     own = units.new_zeros((steps, texts, 4 * size))
@@ -118,10 +120,10 @@ def _walk(
         if s % 8 == 0:
             faded = _faded(state, cell)
             state, cell, first = state[faded:], cell[faded:], first + faded
-        slope = slopes[s, :longer]
+        slope = slopes.gates[s, :longer]
         state = torch.cat((state[:, :longer], units[s : s + 1, :longer]))
         cell = torch.cat((cell[:, :longer], torch.zeros_like(state[:1])))
-        cell.addcmul_(state, slope[:, 4])
+        cell.addcmul_(state, slopes.cell[s, :longer])
         gates = state.new_empty((len(state), longer, 4, size))
         torch.mul(cell.unsqueeze(2), slope[:, :3], out=gates[:, :, :3])
         torch.mul(state, slope[:, 3], out=gates[:, :, 3])
@@ -130,7 +132,7 @@ def _walk(
         reached = torch.linalg.vector_norm(pairs[:-longer] @ from_input, 2, -1)
         norms[s, first:s, :longer] = reached.view(-1, longer)
         state = (pairs @ from_state).view(state.shape)
-        cell = cell.mul_(slope[:, 5])
+        cell = cell.mul_(slopes.keep[s, :longer])
     return norms.permute(2, 1, 0), own.transpose(0, 1)
 
 

@@ -61,8 +61,9 @@ def advance(
 ) -> None:
     """One step of an LSTM, in place, from what the inputs add to its gates: new memory costs as much as the sums."""
     enter, keep, candidate, leave = gates.addmm_(hidden, recurrent).sigmoid_().chunk(4, 1)
-    cell.mul_(keep).addcmul_(enter, candidate, value=2).sub_(enter)  # tanh(x) = 2σ(2x) − 1
-    torch.tanh(cell, out=hidden).mul_(leave)
+    # tanh(x) = 2σ(2x) − 1, and sigmoid is several times faster than tanh on a CPU
+    cell.mul_(keep).addcmul_(enter, candidate, value=2).sub_(enter)
+    torch.mul(cell, 2, out=hidden).sigmoid_().mul_(2).sub_(1).mul_(leave)
 
 
 def make_directions(model: Classifier, batch: Batch, at: Int[Tensor, "batch tokens"]) -> list[Direction]:
@@ -122,7 +123,8 @@ def _first_layer(model: Classifier) -> tuple[Float[Tensor, "inner size"], Tensor
     if not model.projection.needs_scores:
         return like.new_zeros(0, size), 0.0, lambda inner: inner.sum(-1)
     if isinstance(alignment, Additive):
-        return alignment.inner.weight, alignment.inner.bias, lambda z: z.tanh_() @ alignment.outer.weight[0]
+        outer = alignment.outer.weight[0]
+        return alignment.inner.weight, alignment.inner.bias, lambda z: z.mul_(2).sigmoid_().mul_(2).sub_(1) @ outer
     if isinstance(alignment, Deep):
         first, rest = alignment.inner[0], alignment.inner[1:]
         return first.weight, first.bias, lambda z: alignment.outer(rest(z)).squeeze(-1)  # type: ignore[return-value]

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.importance.differentiation import differentiable, leaf
-from attentest.importance.lstm_gradients import gate_slopes
+from attentest.importance.lstm_gradients import Slopes, gate_slopes, input_gates
 from attentest.importance.lstm_replay import (
     CHECKED_EVERY,
     WORTH_DROPPING,
@@ -157,13 +157,16 @@ def _later(
     embedded = model.embed(batch.ids)
     for direction, half, lstm in zip(directions, own.chunk(2, -1), lstms(model), strict=True):
         order = turned if direction.step < 0 else torch.arange(at.shape[1], device=at.device).expand_as(at)
-        slopes = gate_slopes(lstm, take(embedded, order), take(direction.hidden[at], order))
+        gates, states = (
+            take(x, order).transpose(0, 1).contiguous() for x in (input_gates(lstm, embedded), direction.hidden[at])
+        )
+        slopes = gate_slopes(lstm, gates, states)
         yield _walk_back(lstm, slopes, take(half, order), take(at, order), len(direction.hidden))
 
 
 def _walk_back(
     lstm: nn.LSTM,
-    slopes: Float[Tensor, "batch tokens 6 hidden"],
+    slopes: Slopes,
     own: Float[Tensor, "batch tokens sums hidden"],
     at: Int[Tensor, "batch tokens"],
     places: int,
@@ -174,13 +177,13 @@ def _walk_back(
     state, cell = own.new_zeros(2, texts, sums, size)
     from_state = lstm.all_weights[0][1]
     for t in range(tokens - 1, -1, -1):
-        slope = slopes[:, t].unsqueeze(1)
+        slope = slopes.gates[t].unsqueeze(1)
         found.by_hidden[at[:, t]], found.by_cell[at[:, t]] = state, cell
         state = state + own[:, t]
-        cell = cell + state * slope[:, :, 4]
+        cell = cell + state * slopes.cell[t].unsqueeze(1)
         gates = torch.cat(
             (cell.unsqueeze(3) * slope[:, :, :3].transpose(2, 3), (state * slope[:, :, 3]).unsqueeze(3)), 3
         )
         state = (gates.transpose(2, 3).reshape(-1, 4 * size) @ from_state).view(texts, sums, size)
-        cell = cell * slope[:, :, 5]
+        cell = cell * slopes.keep[t].unsqueeze(1)
     return found
