@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import attentest
 from attentest.cli.terminal import TerminalListener
@@ -73,7 +74,7 @@ def _correlate(path: Path) -> dict[str, dict[str, float]]:
     return {pair: summary[f"τ {pair}"] | {"significant": summary[f"significant {pair}"]["value"]} for pair in TAUS}
 
 
-def _train(name: str, vectors: str) -> dict:
+def _train(name: str, vectors: str) -> dict[str, Any]:
     with TerminalListener() as listener:
         listener.note(f"{name}, {vectors}")
         run = attentest.train(attentest.load(name), RUNS / f"{name}-{vectors}", vectors=vectors, listener=listener)
@@ -90,7 +91,7 @@ def _train(name: str, vectors: str) -> dict:
     }
 
 
-def classification(figures: list[dict]) -> str:
+def classification(figures: list[dict[str, Any]]) -> str:
     lines = [
         "| corpus | training rows | test rows | vectors | epoch | accuracy | published | F1 | published |",
         "|---|---|---|---|---|---|---|---|---|",
@@ -104,7 +105,7 @@ def classification(figures: list[dict]) -> str:
     return "\n".join(lines)
 
 
-def correlation(figures: list[dict]) -> str:
+def correlation(figures: list[dict[str, Any]]) -> str:
     lines = [
         "| corpus | vectors | attention – gradient × input, attention fixed | through attention | JW "
         "| attention – leave-one-out | JW | gradient × input – leave-one-out, fixed | through | JW |",

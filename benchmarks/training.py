@@ -157,7 +157,8 @@ class Twin:
         packed = pack_padded_sequence(self.embedding(ids), lengths, batch_first=True, enforce_sorted=False)
         hidden, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         scores = self.outer(torch.tanh(self.inner(hidden))).squeeze(-1).masked_fill(~mask, -torch.inf)
-        return self.decoder((scores.softmax(-1).unsqueeze(1) @ hidden).squeeze(1)).squeeze(-1)
+        logits: Tensor = self.decoder((scores.softmax(-1).unsqueeze(1) @ hidden).squeeze(1)).squeeze(-1)
+        return logits
 
     def step(self, ids: Tensor, mask: Tensor, labels: Tensor) -> None:
         for optimizer in self.optimizers:
@@ -178,7 +179,8 @@ class Twin:
         found = np.zeros((len(data.rows), 2))
         for batch in inference_batches(data, rows):
             found[batch.rows, 1] = self.logits(batch.ids, batch.mask).sigmoid().numpy()
-        return found[rows]
+        kept: np.ndarray = found[rows]
+        return kept
 
 
 def _best_threads(epoch: Callable[[int], None], threads: int) -> int:

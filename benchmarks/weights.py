@@ -100,7 +100,8 @@ def encoded_batches(at: Scene, rows: np.ndarray) -> Iterator[Reading]:
 def decode(reading: Reading, weights: Tensor) -> Tensor:
     """The probability of the second class from the full hidden states."""
     decoder = reading.model.decoder  # type: ignore[attr-defined]
-    return decoder((weights.unsqueeze(-1) * reading.encoded.hidden).sum(-2)).sigmoid().squeeze(-1)
+    probabilities: Tensor = decoder((weights.unsqueeze(-1) * reading.encoded.hidden).sum(-2)).sigmoid().squeeze(-1)
+    return probabilities
 
 
 @torch.no_grad()

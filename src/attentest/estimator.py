@@ -28,7 +28,7 @@ except ImportError as error:
     ) from error
 
 
-class AttentionClassifier(ClassifierMixin, BaseEstimator):
+class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Train a model with attention on texts; its parameters are the settings of `attentest.train`.
 
     `fit` sets about a fifth of the texts aside: one part chooses the epoch, the other is what trials and audits

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +53,7 @@ def generate(task: int, rows: int = 11_000, seed: int = 0) -> Corpus:
         raise InputError(f"bAbI task {task} cannot be generated; choose 1, 2 or 3.")
     if rows < FEWEST_ROWS or seed < 0:
         raise InputError(f"rows={rows}, seed={seed}: ask for at least {FEWEST_ROWS} rows, with a seed of 0 or more.")
-    columns: dict[str, list] = {key: [] for key in ("id", "split", "text", "second", "label", "rationale")}
+    columns: dict[str, list[Any]] = {key: [] for key in ("id", "split", "text", "second", "label", "rationale")}
     for story in range(-(-rows // QUESTIONS)):
         asked = _story(task, np.random.default_rng([seed, task, story]))
         for number, (sentences, question) in zip(range(min(QUESTIONS, rows - story * QUESTIONS)), asked, strict=False):

@@ -92,7 +92,7 @@ def _decoded(column: Any) -> pa.ChunkedArray:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _marks(source: str, column: Any) -> Any:

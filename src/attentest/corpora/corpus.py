@@ -63,11 +63,13 @@ class Corpus:
     @property
     def split(self) -> np.ndarray:
         """The split of each row, as an array of strings."""
-        return self.table["split"].to_numpy(zero_copy_only=False)
+        splits: np.ndarray = self.table["split"].to_numpy(zero_copy_only=False)
+        return splits
 
     @property
     def labels(self) -> np.ndarray:
-        return self.table["label"].to_numpy()
+        labels: np.ndarray = self.table["label"].to_numpy()
+        return labels
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Rows of each class in each split."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -69,7 +70,7 @@ def _encode(labels: pa.ChunkedArray) -> tuple[np.ndarray, list[str]]:
     return codes, [name_of[k] for k in order]
 
 
-def _name(values: list[str]) -> tuple[list, list[str]]:
+def _name(values: list[str]) -> tuple[list[Any], list[str]]:
     """What each value sorts by, and its name: 1 and 1.0 are the same class, and so are True and true."""
     numbers = [_number(value) for value in values]
     if None in numbers:

@@ -18,6 +18,7 @@ the words that vote for it, with their "not", are the rationale.
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def generate(
     test). A row depends on the seed and its number alone: asking for more rows keeps the first ones.
     """
     _check(rows, difficulty, classes, tokens, evidence, seed)
-    columns: dict[str, list] = {key: [] for key in ("split", "text", "label", "rationale")}
+    columns: dict[str, list[Any]] = {key: [] for key in ("split", "text", "label", "rationale")}
     for row in range(rows):
         label = row % classes
         words, marks = _row(np.random.default_rng([seed, row]), label, difficulty, classes, tokens, evidence)
@@ -132,7 +133,8 @@ def _owners() -> dict[str, int]:
 def _zipf() -> np.ndarray:
     """The share of filler that is among the first 1, 2, 3… words."""
     frequency = 1 / np.arange(1, FILLERS + 1)
-    return np.cumsum(frequency)[:-1] / frequency.sum()
+    bounds: np.ndarray = np.cumsum(frequency)[:-1] / frequency.sum()
+    return bounds
 
 
 def _check(rows: int, difficulty: float, classes: int, tokens: int, evidence: int, seed: int) -> None:

@@ -41,7 +41,8 @@ def _numbered(table: pa.Table) -> np.ndarray:
 
 def _codes(texts: pa.ChunkedArray) -> np.ndarray:
     encoded = pc.dictionary_encode(pc.utf8_trim_whitespace(texts)).unify_dictionaries()
-    return encoded.combine_chunks().indices.to_numpy().astype(np.int64)
+    codes: np.ndarray = encoded.combine_chunks().indices.to_numpy().astype(np.int64)
+    return codes
 
 
 def _in_two_splits(texts: np.ndarray, split: pa.ChunkedArray, what: str) -> Iterator[str]:

@@ -71,9 +71,7 @@ def lime(model: EmbeddingModel, batch: Batch, *, samples: int = 1000, seed: int 
     def explain(presence: Tensor, f: Callable[[Tensor], Tensor], at_once: int) -> Tensor:
         kernel = import_module("captum.attr._core.lime").get_exp_kernel_similarity_function("cosine", 0.25)
         explainer = captum.Lime(f, LinearModel(1.0), kernel, _some_removed)
-        return explainer.attribute(
-            presence, n_samples=samples, perturbations_per_eval=at_once, return_input_shape=False
-        )
+        return _attribute(explainer, presence, samples, at_once)
 
     return _by_presence(model, batch, seed, explain)
 
@@ -90,11 +88,16 @@ def kernel_shap(model: EmbeddingModel, batch: Batch, *, samples: int = 1000, see
             return (f(presence) - f(torch.zeros_like(presence))).float()
         explainer = captum.KernelShap(f)
         explainer.interpretable_model = LinearModel(0.0)  # captum's own needs scikit-learn
-        return explainer.attribute(
-            presence, n_samples=samples, perturbations_per_eval=at_once, return_input_shape=False
-        )
+        return _attribute(explainer, presence, samples, at_once)
 
     return _by_presence(model, batch, seed, explain)
+
+
+def _attribute(explainer: Any, presence: Tensor, samples: int, at_once: int) -> Tensor:
+    found: Tensor = explainer.attribute(
+        presence, n_samples=samples, perturbations_per_eval=at_once, return_input_shape=False
+    )
+    return found
 
 
 class LinearModel:

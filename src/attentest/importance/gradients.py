@@ -34,11 +34,13 @@ class Gradients:
     @property
     def l2(self) -> Scores:
         """‖∂f/∂v_i‖₂, which ME eq. 4 divides by its sum: see `normalised`."""
-        return torch.linalg.vector_norm(self.gradient, 2, -1).masked_fill(~self.mask, 0)
+        norms: Tensor = torch.linalg.vector_norm(self.gradient, 2, -1).masked_fill(~self.mask, 0)
+        return norms
 
     @property
     def l1(self) -> Scores:
-        return torch.linalg.vector_norm(self.gradient, 1, -1).masked_fill(~self.mask, 0)
+        norms: Tensor = torch.linalg.vector_norm(self.gradient, 1, -1).masked_fill(~self.mask, 0)
+        return norms
 
     @property
     def times_input(self) -> Scores:

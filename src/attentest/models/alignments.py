@@ -24,7 +24,8 @@ class Additive(nn.Module):
 
     def forward(self, hidden: Hidden, query: Query | None = None) -> Scores:
         # tanh(x) = 2σ(2x) − 1, and sigmoid is several times faster than tanh on a CPU
-        return self.outer(2 * torch.sigmoid(2 * _asked(self.inner(hidden), self.query, query)) - 1).squeeze(-1)
+        scores: Tensor = self.outer(2 * torch.sigmoid(2 * _asked(self.inner(hidden), self.query, query)) - 1)
+        return scores.squeeze(-1)
 
 
 class Dot(nn.Module):
@@ -36,7 +37,8 @@ class Dot(nn.Module):
         self.divisor = size**0.5 if scaled else 1.0
 
     def forward(self, hidden: Hidden, query: Query | None = None) -> Scores:
-        return self.outer(hidden).squeeze(-1) / self.divisor
+        scores: Tensor = self.outer(hidden).squeeze(-1) / self.divisor
+        return scores
 
 
 class QueryDot(nn.Module):
@@ -68,14 +70,16 @@ class Deep(nn.Module):
         states = _asked(first(hidden), self.query, query)
         for layer in others:
             states = layer(states)
-        return self.outer(states).squeeze(-1)
+        scores: Tensor = self.outer(states).squeeze(-1)
+        return scores
 
 
 def _asked(states: Hidden, map_query: nn.Linear | None, query: Query | None) -> Hidden:
     if map_query is None:
         return states
     assert query is not None
-    return states + map_query(query).unsqueeze(1)
+    asked: Tensor = states + map_query(query).unsqueeze(1)
+    return asked
 
 
 ALIGNMENTS = {

@@ -96,7 +96,8 @@ class Average(MeanSummary):
         self.size = hidden
 
     def forward(self, embedded: Embedded, mask: Mask) -> Hidden:
-        return self.affine(embedded).tanh()
+        states: Tensor = self.affine(embedded).tanh()
+        return states
 
 
 class MLP(MeanSummary):
@@ -108,7 +109,8 @@ class MLP(MeanSummary):
         self.size = hidden
 
     def forward(self, embedded: Embedded, mask: Mask) -> Hidden:
-        return self.layers(embedded)
+        states: Tensor = self.layers(embedded)
+        return states
 
 
 class NoEncoder(MeanSummary):

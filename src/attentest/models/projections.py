@@ -26,12 +26,14 @@ def softmax(scores: Scores, mask: Mask) -> Simplex:
 
 def sparsemax(scores: Scores, mask: Mask) -> Simplex:
     """argmin_p ‖p − z‖² (ME eq. 2)."""
-    return entmax_library.sparsemax(_ready_for_search(scores, mask), dim=-1).to(scores.dtype)
+    weights: Tensor = entmax_library.sparsemax(_ready_for_search(scores, mask), dim=-1)
+    return weights.to(scores.dtype)
 
 
 def sparsegen(scores: Scores, mask: Mask, sparsity: float) -> Simplex:
     """argmin_p ‖p − z‖² − λ‖p‖² with λ < 1 (ME eq. 3), which is sparsemax of z / (1 − λ)."""
-    return entmax_library.sparsemax(_ready_for_search(scores, mask, 1 - sparsity), dim=-1).to(scores.dtype)
+    weights: Tensor = entmax_library.sparsemax(_ready_for_search(scores, mask, 1 - sparsity), dim=-1)
+    return weights.to(scores.dtype)
 
 
 def entmax(scores: Scores, mask: Mask, alpha: float) -> Simplex:
@@ -40,8 +42,10 @@ def entmax(scores: Scores, mask: Mask, alpha: float) -> Simplex:
         return softmax(scores, mask)
     ready = _ready_for_search(scores, mask)
     if alpha == 1.5:
-        return entmax_library.entmax15(ready, dim=-1).to(scores.dtype)
-    return entmax_library.entmax_bisect(ready, alpha=alpha, dim=-1).to(scores.dtype)
+        weights: Tensor = entmax_library.entmax15(ready, dim=-1)
+    else:
+        weights = entmax_library.entmax_bisect(ready, alpha=alpha, dim=-1)
+    return weights.to(scores.dtype)
 
 
 def gumbel_softmax(scores: Scores, mask: Mask, temperature: float, noisy: bool) -> Simplex:

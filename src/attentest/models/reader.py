@@ -34,7 +34,8 @@ class Reader(nn.Module, ABC):
         self.projection = Projection(settings.projection)
 
     def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]:
-        return self.embedding(ids)
+        embedded: Tensor = self.embedding(ids)
+        return embedded
 
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> Encoded:
         """With these embeddings instead of the batch's own."""

@@ -21,7 +21,7 @@ class TransformerEncoder(MeanSummary):
         self.size = hidden
 
     def forward(self, embedded: Float[Tensor, "batch tokens dimension"], mask: Mask) -> Hidden:
-        states = self.enter(embedded)
+        states: Tensor = self.enter(embedded)
         states = states + sinusoids(states.shape[1], self.size, states)
         for layer in self.layers:
             states = layer(states, mask)
@@ -42,8 +42,9 @@ class SelfAttentionLayer(nn.Module):
     def forward(self, states: Hidden, mask: Mask) -> Hidden:
         scores = self.query(states) @ self.key(states).transpose(1, 2) / states.shape[-1] ** 0.5
         weights = self.project(scores, mask.unsqueeze(1).expand_as(scores), training=self.training)
-        states = self.norm_attention(states + self.leave(weights @ self.value(states)))
-        return self.norm_wide(states + self.wide(states))
+        attended: Tensor = self.norm_attention(states + self.leave(weights @ self.value(states)))
+        finished: Tensor = self.norm_wide(attended + self.wide(attended))
+        return finished
 
 
 def sinusoids(length: int, size: int, like: Tensor) -> Float[Tensor, "length size"]:

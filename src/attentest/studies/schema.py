@@ -66,7 +66,7 @@ def read_study(path: Path) -> Study:
     return _Reader(path, lines).study({"name": path.stem} | content)
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
     """YAML 1.1 takes 1e-4 for text; here it is a number."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from torch import Tensor
+
 from attentest.errors import InputError
 from attentest.models.reader import Reader
 from attentest.training.fit import Progress
@@ -26,7 +28,7 @@ def load_checkpoint(folder: Path, model: Reader, optimizer: PaperOptimizer) -> P
     if not path.exists():
         return Progress()
     tensors, metadata = read_tensors(path)
-    parts: dict[str, dict] = {"model": {}, "best": {}, "optimizer": {}}
+    parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimizer": {}}
     for name, value in tensors.items():
         part, _, rest = name.partition("/")
         parts.setdefault(part, {})[rest] = value

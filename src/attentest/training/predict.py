@@ -60,4 +60,5 @@ def shares(
     sentence_weights: Float[np.ndarray, "sentences"],
 ) -> Float[np.ndarray, "tokens"]:
     """Each word's share of the whole text's attention."""
-    return weights * sentence_weights[sentences]
+    products: np.ndarray = weights * sentence_weights[sentences]
+    return products

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -62,7 +63,7 @@ def _attention_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -
     tokenizer = Tokenizer(data.settings)
     texts = rows["text"].to_pylist()
     marks = rows["rationale"].to_pylist() if data.corpus.has_rationale else [None] * len(texts)
-    columns: dict[str, list] = {name: [] for name in ("token", "start", "end", "weight", "rationale")}
+    columns: dict[str, list[Any]] = {name: [] for name in ("token", "start", "end", "weight", "rationale")}
     for text, mark, weights in zip(texts, marks, test.weights, strict=True):
         spans = tokenizer.spans(text)[: len(weights)]
         columns["token"].append(tokenizer.normalise([text[start:end] for start, end in spans]))

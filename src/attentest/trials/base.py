@@ -116,7 +116,8 @@ def with_several_items(table: pa.Table) -> tuple[pa.Table, list[str]]:
 
 
 def column(table: pa.Table, name: str) -> np.ndarray:
-    return table[name].to_numpy(zero_copy_only=False)
+    values: np.ndarray = table[name].to_numpy(zero_copy_only=False)
+    return values
 
 
 def by_group(table: pa.Table, value: str, *keys: str, statistic: Any = np.mean) -> dict[str, Estimate]:

@@ -170,5 +170,6 @@ def tau_boxes(models: Mapping[str, Sequence[float]]) -> Chart:
 def _output_labels(logits: np.ndarray, seed: int) -> np.ndarray:
     """The output as a label: 5 clusters of the logit with two classes, the decision with more."""
     if logits.shape[1] > 2:
-        return logits.argmax(1)
+        decisions: np.ndarray = logits.argmax(1)
+        return decisions
     return cluster(torch.from_numpy(logits[:, 1:] - logits[:, :1]), OUTPUT_CLUSTERS, seed)

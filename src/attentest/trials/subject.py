@@ -57,8 +57,10 @@ class Subject:
         """How many items each text has at the site."""
         sequences, sentences = self.data.sequences, self.data.sentences
         if self.items == "tokens" or sentences is None:
-            return sequences.lengths[self.rows]
-        return sentences[sequences.offsets[self.rows + 1] - 1] + 1
+            lengths: np.ndarray = sequences.lengths[self.rows]
+            return lengths
+        counts: np.ndarray = sentences[sequences.offsets[self.rows + 1] - 1] + 1
+        return counts
 
     def place_of(self, trial: str) -> str:
         """The folder of a trial's finding, within that of all: sites other than the usual one are named."""
@@ -73,7 +75,8 @@ class Subject:
         return [str(i) for i in table["id"].take(self.data.rows[rows]).to_pylist()]
 
     def labels(self, rows: np.ndarray) -> np.ndarray:
-        return np.array(self.classes, dtype=object)[self.data.labels[rows]]
+        names: np.ndarray = np.array(self.classes, dtype=object)[self.data.labels[rows]]
+        return names
 
 
 def check_subject(subject: Subject) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from attentest.corpora.build import build_corpus
 from attentest.corpora.corpus import Corpus
@@ -23,7 +24,7 @@ def load(path: Path) -> Corpus:
     The test split is the dataset's own. JW drew theirs from it at random, so ours is larger.
     """
     need(path, "IMDb", [f"{split}/{side}" for split in ("train", "test") for side in CLASSES])
-    columns: dict[str, list] = {"id": [], "split": [], "text": [], "label": []}
+    columns: dict[str, list[Any]] = {"id": [], "split": [], "text": [], "label": []}
     for split in ("train", "test"):
         for side, label in CLASSES.items():
             for file in _reviews(path / split / side):

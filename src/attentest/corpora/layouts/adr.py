@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from attentest.corpora.build import build_corpus
 from attentest.corpora.corpus import SPLITS, Corpus
@@ -15,7 +16,7 @@ EXPECTED = "tab-separated lines with tweet id, user id, label 0 or 1, text"
 
 def load(path: Path) -> Corpus:
     """Tweets that mention an adverse reaction, or do not; from one file, or a folder with train.tsv."""
-    columns: dict[str, list] = {"id": [], "text": [], "label": []}
+    columns: dict[str, list[Any]] = {"id": [], "text": [], "label": []}
     splits: list[str] = []
     withdrawn = 0
     for split, file in _files(path).items():

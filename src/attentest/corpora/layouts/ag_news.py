@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from attentest.corpora.build import build_corpus
 from attentest.corpora.corpus import Corpus
@@ -22,7 +23,7 @@ def load(path: Path, classes: str = "all") -> Corpus:
         raise unknown_name("choice of AG News classes", classes, CHOICES)
     need(path, "AG News", ["train.csv", "test.csv"])
     kept = CHOICES[classes]
-    columns: dict[str, list] = {"id": [], "split": [], "text": [], "label": []}
+    columns: dict[str, list[Any]] = {"id": [], "split": [], "text": [], "label": []}
     for split in ("train", "test"):
         for number, (topic, title, description) in enumerate(_records(path / f"{split}.csv"), start=1):
             if topic in kept:

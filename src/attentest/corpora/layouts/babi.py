@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attentest.corpora import rationales
 from attentest.corpora.build import build_corpus
@@ -34,7 +34,7 @@ def load(path: Path, task: int = 1) -> Corpus:
     """
     if task not in (1, 2, 3):
         raise InputError(f"bAbI task {task} cannot be read; choose 1, 2 or 3.")
-    columns: dict[str, list] = {key: [] for key in ("id", "split", "text", "second", "label", "rationale")}
+    columns: dict[str, list[Any]] = {key: [] for key in ("id", "split", "text", "second", "label", "rationale")}
     for split, file in _files(path, task).items():
         for question in _questions(file):
             columns["id"].append(f"{split}/{question.line}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from attentest.corpora.build import build_corpus
 from attentest.corpora.corpus import Corpus
@@ -29,7 +29,7 @@ def load(path: Path) -> Corpus:
     what the article names can be answered. The layout is also that of the Daily Mail questions.
     """
     need(path, "CNN", [f"questions/{folder}" for folder in FOLDERS.values()])
-    columns: dict[str, list] = {"id": [], "split": [], "text": [], "second": [], "label": []}
+    columns: dict[str, list[Any]] = {"id": [], "split": [], "text": [], "second": [], "label": []}
     broken, unnamed = [], 0
     for split, name in FOLDERS.items():
         before = len(columns["id"])

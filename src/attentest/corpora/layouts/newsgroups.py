@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from attentest.corpora.build import build_corpus
 from attentest.corpora.corpus import Corpus
@@ -28,7 +29,7 @@ def load(path: Path, groups: Sequence[str] | str = SPORTS) -> Corpus:
     if len(set(wanted)) < 2:
         raise InputError(f"20 Newsgroups: {len(set(wanted))} group given; name at least two to tell apart.")
     need(path, "20 Newsgroups", list(FOLDERS.values()))
-    columns: dict[str, list] = {"id": [], "split": [], "text": [], "label": []}
+    columns: dict[str, list[Any]] = {"id": [], "split": [], "text": [], "label": []}
     for split, folder in FOLDERS.items():
         for label, group in enumerate(wanted):
             for file in _messages(path / folder, group):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from attentest.corpora.build import build_corpus
 from attentest.corpora.corpus import SPLITS, Corpus
@@ -22,7 +23,7 @@ def load(path: Path, fine: bool = False) -> Corpus:
     """
     files = [f"{split}.txt" for split in SPLITS]
     need(path, "SST", files)
-    columns: dict[str, list] = {"id": [], "split": [], "text": [], "label": []}
+    columns: dict[str, list[Any]] = {"id": [], "split": [], "text": [], "label": []}
     neutral = 0
     for split, name in zip(SPLITS, files, strict=True):
         for number, line in read_lines(path / name, "SST"):
