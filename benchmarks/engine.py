@@ -15,7 +15,7 @@ from benchmarks.row import Row, seconds
 GRID = Study(
     "grid",
     corpora=("planted",),
-    columns={"rows": 3000},  # type: ignore[dict-item]
+    columns={"rows": 3000},
     seeds=tuple(range(8)),
     training={"epochs": 4, "hidden": 64, "dimension": 100},
 )

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import torch
-from scipy.stats import kendalltau  # type: ignore[import-untyped]
+from scipy.stats import kendalltau
 
 from attentest.importance.gradients import hidden_gradients
 from attentest.measures.kendall import kendall_tau

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,7 +105,7 @@ TINY = Budget(
         "gumbel": {"runs": 2},
     },
 )
-SIZE = {"epochs": 1, "dimension": 8, "hidden": 4}
+SIZE: dict[str, Any] = {"epochs": 1, "dimension": 8, "hidden": 4}
 
 
 @pytest.fixture(scope="session")

@@ -29,7 +29,7 @@ def test_the_twin_of_training_is_the_same_model() -> None:
     assert torch.allclose(ours[:, 1], Twin(model).logits(batch.ids, batch.mask), atol=1e-5)
 
 
-def test_table_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture) -> None:
+def test_table_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     row = Row("name", "work", 1.0, 3.0, 3.0, 2.0)
     monkeypatch.setattr(bench, "_benchmark", lambda name: lambda: [row])
     monkeypatch.setattr(bench, "__file__", str(tmp_path / "__main__.py"))
@@ -45,7 +45,7 @@ def test_table_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
 def test_a_lesser_capability_runs_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[tuple[list[str], dict[str, str]]] = []
 
-    def start(command: list[str], env: dict[str, str]) -> subprocess.CompletedProcess:
+    def start(command: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
         started.append((command, env))
         return subprocess.CompletedProcess(command, 3)
 
@@ -66,7 +66,7 @@ def test_both_sides_are_timed_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fair_clock(1, 2) is time.perf_counter
 
 
-def test_unknown_benchmark(capsys: pytest.CaptureFixture) -> None:
+def test_unknown_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench.main(["training-sts"]) == 2
     assert "did you mean 'training-sst'" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -96,15 +96,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 @pytest.fixture
-def audited(place: Place, call: Callable[..., Said]) -> dict:
+def audited(place: Place, call: Callable[..., Said]) -> dict[str, Any]:
     """What --json says; after the first time it comes from the store."""
     said = call(*place.audit, "--json")
     assert said.code == 0, said.err
-    found: dict = json.loads(said.out)
+    found: dict[str, Any] = json.loads(said.out)
     return found
 
 
-def test_an_audit_says_the_six_answers_as_json(audited: dict, place: Place) -> None:
+def test_an_audit_says_the_six_answers_as_json(audited: dict[str, Any], place: Place) -> None:
     assert list(audited["answers"]) == list(DEFINITIONS)
     assert set(audited["answers"].values()) <= {"yes", "no", "unclear", "not tested"}
     assert audited["answers"]["plausible"] == "not tested"  # the corpus knows no reasons
@@ -185,8 +185,8 @@ def test_report_of_the_audit(place: Place, call: Callable[..., Said], tmp_path: 
 def test_options_of_an_audit_are_settings_of_train_and_a_device_makes_no_new_steps(
     place: Place, call: Callable[..., Said]
 ) -> None:
-    def steps(*more: str) -> list[dict]:
-        found: list[dict] = json.loads(call(*place.audit, "--dry-run", "--json", *more).out)["steps"]
+    def steps(*more: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(call(*place.audit, "--dry-run", "--json", *more).out)["steps"]
         return found
 
     assert all(step["done"] for step in steps("--device", "cpu"))

@@ -21,7 +21,7 @@ experiments:
 """
 
 
-def attentest(*arguments: object) -> subprocess.CompletedProcess:
+def attentest(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "attentest.cli", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 

@@ -101,7 +101,7 @@ def test_readme_names_commands_that_the_makefile_has() -> None:
 
 
 def test_the_python_example_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [f"a {word} film {i},{stars}" for i in range(15) for word, stars in (("good", 5), ("bad", 1))]
     (tmp_path / "reviews.csv").write_text("\n".join(["body,stars", *rows]))

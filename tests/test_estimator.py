@@ -193,6 +193,6 @@ class OfNumbers(AttentionClassifier):
         return tags
 
 
-@parametrize_with_checks([OfNumbers(**SIZE)])
+@parametrize_with_checks([OfNumbers(**SIZE)])  # type: ignore[untyped-decorator]
 def test_what_scikit_learn_asks_of_every_classifier(estimator: Any, check: Any) -> None:
     check(estimator)

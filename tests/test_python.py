@@ -192,7 +192,7 @@ def test_a_trial_and_its_subject_in_every_form(run: attentest.Run) -> None:
         (str(run.path), "flips"),
         ("flips", subject_of(run, texts=12)),
     ):
-        texts = {} if isinstance(second, attentest.Subject) else {"texts": 12}
+        texts: dict[str, Any] = {} if isinstance(second, attentest.Subject) else {"texts": 12}
         assert attentest.trial(first, second, **texts).table == usual.table
 
 
@@ -242,7 +242,7 @@ def test_a_run_as_frame_on_screen_and_on_disk(
     assert len(frame) == run.predictions.num_rows
     assert {"id", "label", "predicted", "probability", "token", "weight"} <= set(frame.columns)
     assert all(abs(sum(weights) - 1) < 1e-5 for weights in frame["weight"])
-    assert run.show(2) is None
+    assert run.show(2) is None  # type: ignore[func-returns-value]  # a notebook shows what is returned
     assert capsys.readouterr().out.count("heaviest:") == 2
     copy = run.save(tmp_path / "copy")
     assert copy.metrics == run.metrics
@@ -421,7 +421,8 @@ def test_audits_that_cannot_be(
 
 def test_none_is_the_same_as_not_given(corpus: attentest.Corpus) -> None:
     plain = audits.plan(corpus, **SIZE)
-    spelled = audits.plan(corpus, text=None, encoder=None, model=None, options=None, rows=None, **SIZE)
+    nothing: Any = dict.fromkeys(("text", "encoder", "model", "options", "rows"))
+    spelled = audits.plan(corpus, **nothing, **SIZE)
     assert list(plain.plan.steps) == list(spelled.plan.steps)
 
 
@@ -523,6 +524,6 @@ def test_every_result_has_the_three_methods() -> None:
     ):
         assert all(callable(getattr(kind, name)) for name in NAMES), kind
         assert all(getattr(kind, name).__doc__ for name in NAMES), kind
-    for kind in (Heatmaps, Page):
-        assert all(callable(getattr(kind, name)) for name in NAMES), kind
+    for page in (Heatmaps, Page):
+        assert all(callable(getattr(page, name)) for name in NAMES), page
     assert callable(Figure.save)

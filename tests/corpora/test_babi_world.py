@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -24,7 +25,7 @@ GRAMMAR = {
 
 
 def parse(sentence: str) -> tuple[str, str, str]:
-    found = [(kind, *m.groups()) for kind, rule in GRAMMAR.items() if (m := rule.fullmatch(sentence))]
+    found = [(kind, m[1], m[2]) for kind, rule in GRAMMAR.items() if (m := rule.fullmatch(sentence))]
     assert len(found) == 1, sentence
     return found[0]
 
@@ -55,7 +56,8 @@ def answer(sentences: Sequence[str], question: str) -> str | None:
         before = [a for a, b in pairwise(stays(sentences, m[1])) if b == m[2]]
         return before[-1] if before else None
     if m := re.fullmatch(r"Where is the (\w+)\?", question):
-        return (stays(sentences, m[1]) or [None])[-1]
+        places = stays(sentences, m[1])
+        return places[-1] if places else None
     m = re.fullmatch(r"Where is (\w+)\?", question)
     assert m, question
     moves = [what for kind, who, what in map(parse, sentences) if kind == "move" and who == m[1]]
@@ -163,12 +165,12 @@ def test_more_rows_keep_the_first_ones_and_another_seed_changes_them() -> None:
 
 
 @pytest.mark.parametrize("options", [{"task": 4}, {"task": 1, "rows": 3}, {"task": 1, "seed": -1}], ids=str)
-def test_bad_options_are_refused_in_a_sentence(options: dict) -> None:
+def test_bad_options_are_refused_in_a_sentence(options: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"task 4|rows=3|seed=-1"):
         generate(**options)
 
 
-def originals(task: int) -> list[dict]:
+def originals(task: int) -> list[dict[str, Any]]:
     given = os.environ.get("ATTENTEST_DATA")
     data = Path(given) if given else Path(__file__).resolve().parents[2].parent / "shared" / "data"
     files = sorted((data / f"babi{task}").glob("*.parquet"))

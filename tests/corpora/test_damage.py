@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -108,7 +109,7 @@ def test_an_unknown_extension(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("role", ["text", "label", "second", "split", "id", "rationale"])
 def test_a_missing_column(tmp_path: Path, kind: str, role: str) -> None:
     rows = [{"body": "a film", "stars": 1}] * 20
-    columns = {"text": "body", "label": "stars"} | {role: "boddy"}
+    columns: dict[str, Any] = {"text": "body", "label": "stars"} | {role: "boddy"}
     with pytest.raises(
         InputError, match=rf"no column 'boddy'; its columns are body, stars\. Did you mean 'body'\? .*`{role}`\."
     ):

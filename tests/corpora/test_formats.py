@@ -209,8 +209,8 @@ def test_the_fingerprint_sees_every_change(tmp_path: Path) -> None:
     def fingerprint(**change: Any) -> str:
         rows = [r | {"why": "0 1 1", "part": "train", "key": f"k{i}"} for i, r in enumerate(reviews())]
         rows[3] |= change
-        columns = {"rationale": "why", "split": "part", "id": "key"}
-        return load(write_csv(tmp_path / "x.csv", rows), **columns).fingerprint()
+        file = write_csv(tmp_path / "x.csv", rows)
+        return load(file, rationale="why", split="part", id="key").fingerprint()
 
     changes: list[Row] = [{}, {"text": "good film 4"}, {"label": 0}, {"why": "1 1 1"}, {"part": "dev"}, {"key": "j"}]
     prints = [fingerprint(**change) for change in changes]

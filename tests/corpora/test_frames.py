@@ -66,7 +66,14 @@ def full(count: int = 40) -> list[Row]:
     ]
 
 
-NAMED = {"text": "body", "label": "stars", "second": "question", "split": "part", "id": "key", "rationale": "why"}
+NAMED: dict[str, Any] = {
+    "text": "body",
+    "label": "stars",
+    "second": "question",
+    "split": "part",
+    "id": "key",
+    "rationale": "why",
+}
 
 
 @pytest.fixture(scope="module")

@@ -118,7 +118,7 @@ def test_a_positive_class_that_cannot_be(values: list[str], positive: str) -> No
 
 
 @pytest.mark.parametrize("values", [["a"] * 5, [1, 1.0], [True]])
-def test_one_class_only(values: list) -> None:
+def test_one_class_only(values: list[Any]) -> None:
     with pytest.raises(InputError, match="x has one class only"):
         encode(values)
 

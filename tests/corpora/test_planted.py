@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -20,16 +22,17 @@ GRID = [
 ]
 
 
-def rows_of(corpus: Corpus) -> list[dict]:
-    return corpus.table.to_pylist()
+def rows_of(corpus: Corpus) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = corpus.table.to_pylist()
+    return rows
 
 
-def keep(row: dict, mark: int) -> str:
+def keep(row: dict[str, Any], mark: int) -> str:
     return " ".join(w for w, m in zip(row["text"].split(), row["rationale"], strict=True) if m == mark)
 
 
 @pytest.mark.parametrize("options", GRID, ids=str)
-def test_rule_gives_every_label_and_rationale_is_needed_and_enough(options: dict) -> None:
+def test_rule_gives_every_label_and_rationale_is_needed_and_enough(options: dict[str, Any]) -> None:
     classes = options.get("classes", 2)
     for row in rows_of(generate(rows=400, **options)):
         assert decide(row["text"], classes) == row["label"]
@@ -38,7 +41,7 @@ def test_rule_gives_every_label_and_rationale_is_needed_and_enough(options: dict
 
 
 @pytest.mark.parametrize("options", GRID, ids=str)
-def test_rationale_holds_the_asked_evidence_and_whole_negations(options: dict) -> None:
+def test_rationale_holds_the_asked_evidence_and_whole_negations(options: dict[str, Any]) -> None:
     for row in rows_of(generate(rows=200, **options)):
         deciding = keep(row, 1).split()
         assert sum(word != NEGATION for word in deciding) == options.get("evidence", 2)
@@ -138,6 +141,6 @@ def test_a_bag_of_words_fails_more_as_difficulty_rises() -> None:
         ({"seed": -1}, "seed=-1"),
     ],
 )
-def test_bad_options_are_refused_in_a_sentence(options: dict, said: str) -> None:
+def test_bad_options_are_refused_in_a_sentence(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         generate(**options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -63,7 +64,7 @@ def test_pairs_are_compared_as_pairs() -> None:
 
 def test_counts_are_those_of_a_plain_loop() -> None:
     generator = np.random.default_rng(3)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "text": f"{' ' * (i % 3)}word {generator.integers(60)}",
             "label": int(generator.integers(3)),
@@ -72,7 +73,7 @@ def test_counts_are_those_of_a_plain_loop() -> None:
         for i in range(300)
     ]
     train = {row["text"].strip() for row in rows if row["split"] == "train"}
-    labels = defaultdict(set)
+    labels: dict[str, set[int]] = defaultdict(set)
     for row in rows:
         labels[row["text"].strip()].add(row["label"])
     conflicting = {text for text, found in labels.items() if len(found) > 1}

@@ -55,7 +55,8 @@ every_kind = pytest.mark.parametrize("kind", WRITERS)
 
 
 def texts(corpus: Corpus) -> list[str]:
-    return corpus.table["text"].to_pylist()
+    found: list[str] = corpus.table["text"].to_pylist()
+    return found
 
 
 def labels(corpus: Corpus) -> list[str]:

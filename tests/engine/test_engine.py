@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -30,9 +30,10 @@ class Here:
     slots = 1
 
     def __init__(self, store: Store) -> None:
-        self.store, self.events = store, []
+        self.store = store
+        self.events: list[Event] = []
 
-    def start(self, steps: list[Step]) -> None:
+    def start(self, steps: Sequence[Step]) -> None:
         self.events += attempt(steps, self.store)
 
     def wait(self) -> list[Event]:
@@ -53,7 +54,8 @@ class Notes(Watcher):
 
 def chain(log: Path, *numbers: int, **more: object) -> Plan:
     """Each number added to the sum of the one before."""
-    plan, last = Plan(), {}
+    plan = Plan()
+    last: dict[str, Step] = {}
     for number in numbers:
         settings = {"number": number, "log": str(log), **more}
         last = {"before": plan.add(f"add {number}", f"{TOY}:add", settings, last)}
@@ -211,7 +213,7 @@ def test_an_input_damaged_while_the_plan_runs_is_made_again(tmp_path: Path) -> N
     first, last = plan
 
     class Spoiled(Here):
-        def start(self, steps: list[Step]) -> None:
+        def start(self, steps: Sequence[Step]) -> None:
             if steps == [last] and not (tmp_path / "spoiled").exists():
                 (tmp_path / "spoiled").touch()
                 (store.path(first.key) / "sum").write_text("7")
@@ -229,7 +231,7 @@ def test_an_input_that_stays_damaged_fails_the_step(tmp_path: Path) -> None:
     first, last = plan
 
     class Spoiled(Here):
-        def start(self, steps: list[Step]) -> None:
+        def start(self, steps: Sequence[Step]) -> None:
             if steps == [last]:
                 (store.path(first.key) / "sum").write_text("7")
             super().start(steps)
@@ -370,7 +372,7 @@ run_plan(chain(Path(sys.argv[4]), 1, 2, 3, 4, seconds=0.05), store, Here(store))
 """
 
 
-def start_run(store: Path, log: Path) -> subprocess.Popen:
+def start_run(store: Path, log: Path) -> subprocess.Popen[bytes]:
     here = Path(__file__).parent
     return subprocess.Popen([sys.executable, "-c", RUN, str(here), str(here), str(store), str(log)])
 

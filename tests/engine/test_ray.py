@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,7 @@ STUDY = {
 
 
 @pytest.fixture(scope="module")
-def cluster() -> None:
+def cluster() -> Iterator[None]:
     here = str(Path(__file__).parent)
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": here}})
     yield

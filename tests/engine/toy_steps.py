@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 from attentest.errors import InputError
 
 
-def add(settings: dict, inputs: dict[str, Path], out: Path, listener: object) -> None:
+def add(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: object) -> None:
     """The sum of a number and of what the inputs hold; leaves a mark each time it runs."""
     if settings.get("breaks"):
         raise InputError("this one breaks")
@@ -22,7 +23,7 @@ def add(settings: dict, inputs: dict[str, Path], out: Path, listener: object) ->
     (out / "sum").write_text(str(total))
 
 
-def add_together(tasks: list, listener: object) -> None:
+def add_together(tasks: list[Any], listener: object) -> None:
     """All at once; any that is told to fails them all."""
     for task in tasks:
         with (Path(task.settings["log"]) / "together").open("a") as file:
@@ -32,12 +33,12 @@ def add_together(tasks: list, listener: object) -> None:
         add(task.settings, task.inputs, task.out, listener)
 
 
-def fail(settings: dict, inputs: dict[str, Path], out: Path, listener: object) -> None:
+def fail(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: object) -> None:
     (out / "half").write_text("half")
     raise InputError("this one never works")
 
 
-def mark(settings: dict) -> None:
+def mark(settings: dict[str, Any]) -> None:
     if "log" in settings:
         with (Path(settings["log"]) / "ran").open("a") as file:
             file.write(f"{settings['number']}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 
@@ -12,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attentest.errors import InputError
-from attentest.importance.attribution import integrated_gradients, kernel_shap, lime
+from attentest.importance.attribution import Attribution, integrated_gradients, kernel_shap, lime
 from attentest.models import Classifier, ModelSettings
 from attentest.text.batches import Batch, batch_of_sequences
 from attentest.text.vocabulary import UNKNOWN
@@ -20,6 +21,7 @@ from attentest.text.vocabulary import UNKNOWN
 pytest.importorskip("captum")
 
 WORDS, DIMENSION, HIDDEN = 30, 5, 6
+Attribute = Callable[..., Attribution]
 both_sampled = pytest.mark.parametrize("attribute", [lime, kernel_shap])
 
 
@@ -93,7 +95,7 @@ def test_integrated_gradients_on_preset_weights() -> None:
 
 
 @pytest.mark.parametrize("attribute", [integrated_gradients, lime, kernel_shap])
-def test_the_decisive_token_is_found(attribute) -> None:
+def test_the_decisive_token_is_found(attribute: Attribute) -> None:
     batch = batch_of_sequences([np.array([4, 7, 9, 3]), np.array([5, 6, 3, 2, 8, 7]), np.array([7])])
     found = attribute(decisive_model(), batch).signed
     assert found.argmax(1).tolist() == [1, 5, 0]
@@ -104,7 +106,7 @@ def test_the_decisive_token_is_found(attribute) -> None:
 
 @both_sampled
 @pytest.mark.parametrize("projection", ["softmax", "sparsemax", "preset"])
-def test_sampling_repeats_and_the_rest_of_the_batch_changes_nothing(attribute, projection: str) -> None:
+def test_sampling_repeats_and_the_rest_of_the_batch_changes_nothing(attribute: Attribute, projection: str) -> None:
     model, batch = make_model(projection=projection), make_batch()
     if projection == "preset":
         batch = replace(batch, preset=batch.mask.double() / batch.mask.sum(1, keepdim=True))
@@ -170,13 +172,13 @@ def test_lime_equals_a_regression_over_every_subset() -> None:
 
 
 @pytest.mark.parametrize("attribute", [integrated_gradients, lime, kernel_shap])
-def test_without_captum_a_sentence_says_what_to_install(attribute, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_captum_a_sentence_says_what_to_install(attribute: Attribute, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "captum.attr", None)
     with pytest.raises(InputError, match=r"pip install 'attentest\[explain\]'"):
         attribute(make_model(), make_batch())
 
 
 @both_sampled
-def test_scikit_learn_is_not_needed(attribute, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scikit_learn_is_not_needed(attribute: Attribute, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn", None)
     assert attribute(make_model(), make_batch((3,)), samples=20).signed.isfinite().all()

@@ -124,11 +124,9 @@ def test_bilstm_from_states_equals_the_twin(alignment: str, projection: str, cla
 def test_both_ways_agree(lengths: list[int], seed: int, scale: float, rows: int, max_padded: int) -> None:
     batch = made_batch(lengths, seed)
     plain, other = (made_model(kind, seed=seed, scale=scale) for kind in (Classifier, OtherModel))
-    usual, lstm_erasure.ROWS = lstm_erasure.ROWS, rows
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lstm_erasure, "ROWS", rows)
         from_states = removed_probabilities(plain, batch, tolerance=0, max_padded=max_padded)
-    finally:
-        lstm_erasure.ROWS = usual
     whole = removed_probabilities(other, batch, max_padded=max_padded)
     assert (from_states - whole).abs().max() <= 1e-10
 

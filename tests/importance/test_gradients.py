@@ -132,6 +132,7 @@ def test_equals_a_loop_over_texts_and_stays_the_same_under_padding(encoder: str,
         embedded = model.embed(text.ids).detach().requires_grad_()
         encoded = model.encode_embedded(embedded, text)
         model.decode(encoded, model.attend(encoded)).softmax(-1).max().backward()
+        assert embedded.grad is not None
         assert (embedded.grad[0] - found.gradient[place, :length]).abs().max() <= 1e-12
         model.zero_grad()
 
@@ -150,6 +151,7 @@ def test_more_texts_than_are_walked_together_in_any_order(through_attention: boo
     weights = model.attend(encoded)
     weights = weights if through_attention else {site: alpha.detach() for site, alpha in weights.items()}
     model.decode(encoded, weights).softmax(-1).amax(1).sum().backward()
+    assert embedded.grad is not None
     assert (embedded.grad - found.gradient).abs().max() <= 1e-12
     assert (found.gradient[~batch.mask] == 0).all()
 
@@ -167,7 +169,8 @@ def test_by_hand() -> None:
     """
     vectors = torch.tensor([[0.0, 0.0], [0.5, 0.0], [0.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
     model = Classifier(ModelSettings(encoder="average", projection="preset", hidden=2), vectors, 2).double().eval()
-    model.encoder.affine.weight.data, model.encoder.affine.bias.data = torch.eye(2).double(), torch.zeros(2).double()
+    affine = model.encoder.get_submodule("affine")
+    affine.weight.data, affine.bias.data = torch.eye(2).double(), torch.zeros(2).double()
     model.decoder.weight.data, model.decoder.bias.data = torch.tensor([[2.0, -1.0]]).double(), torch.zeros(1).double()
     third = torch.full((1, 3), 1 / 3, dtype=torch.float64)
     batch = replace(batch_of_sequences([np.array([1, 2, 3])]), preset=third)
@@ -200,6 +203,12 @@ class Bent:
 
     def __init__(self, model: Classifier, bend: bool) -> None:
         self.model, self.bend = model, bend
+
+    def encode(self, batch: Batch) -> Encoded:
+        return self.model.encode(batch)
+
+    def attend(self, encoded: Encoded) -> Weights:
+        return self.model.attend(encoded)
 
     def decode(self, encoded: Encoded, weights: Weights) -> Tensor:
         logits = self.model.decode(encoded, weights)

@@ -110,8 +110,8 @@ def test_float32_is_close_and_padding_changes_nothing(lengths: tuple[int, ...]) 
 def test_long_texts_with_short_and_long_memory(forget: float) -> None:
     """Adjoints that have faded away are dropped; those of a cell that keeps everything are not."""
     model, batch = make_model(scale=0.3), make_batch((90, 60, 89))
-    for lstm in (model.encoder.forwards, model.encoder.backwards):
-        lstm.bias_ih_l0.data[HIDDEN : 2 * HIDDEN] = forget
+    for side in ("forwards", "backwards"):
+        model.encoder.get_parameter(f"{side}.bias_ih_l0").data[HIDDEN : 2 * HIDDEN] = forget
     exact = influence_by_autograd(model, batch)
     assert (influence(model, batch) - exact).abs().max() <= 1e-10
     found = influence(model.float(), batch)
@@ -135,7 +135,7 @@ def test_by_hand() -> None:
         lstm = nn.LSTM(1, 1, batch_first=True).double()
         for parameter in lstm.parameters():
             parameter.data.zero_()
-        lstm.weight_ih_l0.data[2] = 1  # g alone reads x
+        lstm.get_parameter("weight_ih_l0").data[2] = 1  # g alone reads x
         setattr(model.encoder, name, lstm)
     found = influence(model, batch_of_sequences([np.array([1, 2, 3])]))[0]
     ahead = [g[0] / 2, g[1] / 2 + g[0] / 4, g[2] / 2 + g[1] / 4 + g[0] / 8]

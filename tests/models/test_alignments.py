@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -90,12 +91,13 @@ def test_sizes_are_those_of_the_papers() -> None:
 
 def test_numbers_worked_by_hand() -> None:
     hidden = torch.tensor([[[1.0, 2.0, 0.0, -1.0]]], dtype=torch.float64)
-    dot, scaled = (random_alignment(spec, 4) for spec in ("dot", "scaled-dot"))
+    dot: Any = random_alignment("dot", 4)
+    scaled: Any = random_alignment("scaled-dot", 4)
     for module in (dot, scaled):
         module.outer.weight.data = torch.tensor([[3.0, 0.5, 7.0, 1.0]], dtype=torch.float64)
     assert dot(hidden).item() == 3  # 3 + 1 + 0 − 1
     assert scaled(hidden).item() == 1.5  # 3 / √4
-    deep = random_alignment("deep:1", 4)
+    deep: Any = random_alignment("deep:1", 4)
     deep.inner[0].weight.data = torch.tensor([[1.0, 1, 1, 1], [-1, -1, 0, 0]], dtype=torch.float64)
     deep.inner[0].bias.data = torch.tensor([0.5, 1.0], dtype=torch.float64)
     deep.outer.weight.data = torch.tensor([[2.0, 100.0]], dtype=torch.float64)
@@ -105,7 +107,7 @@ def test_numbers_worked_by_hand() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_additive_is_tanh_by_another_name(dtype: torch.dtype) -> None:
     """2σ(2x) − 1 = tanh(x), in value to the last bits and in gradient, also where it is flat."""
-    module = make_alignment("additive", 2).to(dtype)
+    module: Any = make_alignment("additive", 2).to(dtype)
     module.inner.weight.data = torch.tensor([[1.0, 0.0]], dtype=dtype)
     module.inner.bias.data.zero_()
     module.outer.weight.data.fill_(1.0)
@@ -117,6 +119,7 @@ def test_additive_is_tanh_by_another_name(dtype: torch.dtype) -> None:
     found.sum().backward()
     plain.tanh().sum().backward()
     assert x.grad is not None
+    assert plain.grad is not None
     assert (x.grad - plain.grad).abs().max() <= bits
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -191,17 +192,20 @@ def test_gradients_reach_every_parameter(encoder: str, self_projection: str, ali
     model = make_model(encoder, self_projection, alignment, projection, 2, seed=4).train()
     batch = make_batch(make_texts(6, count=12))
     torch.manual_seed(0)
+    assert batch.labels is not None
     F.cross_entropy(model(batch)[0], batch.labels, reduction="sum").backward()
     for name, parameter in model.named_parameters():
         if name.startswith("alignment.") and not model.projection.needs_scores:
             assert parameter.grad is None, name
         elif name.startswith("embedding."):
+            assert parameter.grad is not None, name
             gradient = parameter.grad.coalesce()
             assert gradient.indices()[0].tolist() == sorted(set(batch.ids[batch.mask].tolist()))
             reached = gradient.values().abs().amax(1) > 0
             # without context, only tokens with weight are heard
             assert reached.any() if is_sparse(projection) else reached.all()
         else:
+            assert parameter.grad is not None, name
             assert torch.isfinite(parameter.grad).all(), name
             # a key's bias adds the same to every score of a query, and projections see only differences
             assert (parameter.grad.abs().max() > ROUNDING) == (not name.endswith("key.bias")), name
@@ -241,6 +245,7 @@ def test_weights_are_the_projection_of_the_alignment() -> None:
 def test_preset_weights_of_the_batch_are_used_and_needed() -> None:
     model = make_model("average", "softmax", "additive", "preset", 2)
     batch = make_batch(make_texts(9))
+    assert batch.preset is not None
     assert torch.equal(model(batch)[1]["token"], batch.preset)
     with pytest.raises(InputError, match="this batch brings none"):
         model(replace(batch, preset=None))
@@ -267,7 +272,7 @@ def test_vectors_given_are_copied_and_padding_is_not_trained() -> None:
         ({"hidden": 1}, "hidden is 1; it must be at least 2."),
     ],
 )
-def test_settings_that_cannot_be_used_are_refused_at_once(wrong: dict, message: str) -> None:
+def test_settings_that_cannot_be_used_are_refused_at_once(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         ModelSettings(**wrong)
     assert message in str(error.value)

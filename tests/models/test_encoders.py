@@ -63,6 +63,7 @@ def test_bilstm_gradients_equal_those_of_a_packed_lstm(batch: tuple[Tensor, Tens
     states, _ = pad_packed_sequence(theirs(packed)[0], batch_first=True, total_length=mask.shape[1])
     (states * back).sum().backward()
     assert inputs[0].grad is not None
+    assert inputs[1].grad is not None
     assert (inputs[0].grad - inputs[1].grad).abs().max() <= 1e-10
     assert (inputs[0].grad[~mask] == 0).all()
     for name, parameter in ours.backwards.named_parameters():
@@ -72,6 +73,7 @@ def test_bilstm_gradients_equal_those_of_a_packed_lstm(batch: tuple[Tensor, Tens
 def cnn_state(encoder: CNN, text: Tensor, place: int) -> list[float]:
     """ReLU of every filter on the window round a place, with zeros beyond both ends of the text."""
     state = []
+    convolution: Any
     for convolution in encoder.convolutions:
         filters, _, width = convolution.weight.shape
         for f in range(filters):
@@ -155,10 +157,12 @@ def test_only_encoders_with_context_look_beyond_a_token(name: str) -> None:
 
 def norm(layer: nn.LayerNorm, x: Tensor) -> Tensor:
     centred = x - sum(x) / len(x)
-    return centred / (sum(centred**2) / len(x) + layer.eps) ** 0.5 * layer.weight + layer.bias
+    found: Tensor = centred / (sum(centred**2) / len(x) + layer.eps) ** 0.5 * layer.weight + layer.bias
+    return found
 
 
-def apply(layer: nn.Linear, x: Tensor) -> Tensor:
+def apply(layer: nn.Module, x: Tensor) -> Tensor:
+    assert isinstance(layer, nn.Linear)
     return layer.weight @ x + layer.bias
 
 
@@ -218,7 +222,7 @@ def test_sizes_are_those_of_the_papers() -> None:
     sizes = {name: make_encoder(name, 300, 128, "softmax").size for name in ENCODERS}
     wide = {"bilstm": 256, "cnn-wide": 640, "none": 300}
     assert sizes == wide | dict.fromkeys(("cnn", "mlp", "average", "transformer"), 128)
-    cnn = make_encoder("cnn", 300, 128, "softmax")
+    cnn: Any = make_encoder("cnn", 300, 128, "softmax")
     assert [tuple(c.weight.shape) for c in cnn.convolutions] == [(32, 300, w) for w in (1, 3, 5, 7)]  # JW
 
 

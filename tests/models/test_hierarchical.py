@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -44,6 +45,7 @@ def make_han(encoder: str = "bilstm", classes: int = 2, sharp: float = 1.0, **pa
         torch.manual_seed(1)
         settings = ModelSettings(encoder, hidden=HIDDEN, structure="hierarchical", **parts)
         model = make_model(settings, torch.randn(WORDS, DIMENSION), classes).eval()
+        assert isinstance(model, Hierarchical)
         for name, parameter in model.named_parameters():
             if name.startswith(("alignment.", "decoder.")):
                 parameter.data *= sharp
@@ -102,7 +104,7 @@ def largest_difference(found: list[Tensor], wanted: list[Tensor]) -> float:
 
 
 def real_weights(weights: dict[str, Tensor], batch: Batch, model: Hierarchical) -> tuple[list[Tensor], list[Tensor]]:
-    there = model.encode(batch).layout.document_mask
+    there = model.part_mask(model.encode(batch))
     words = [row[real] for row, real in zip(weights["word"], batch.mask, strict=True)]
     return words, [row[real] for row, real in zip(weights["sentence"], there, strict=True)]
 
@@ -144,7 +146,7 @@ def test_other_weights_at_one_site_reach_the_other(encoder: str, documents: list
     own = model.attend(encoded)
     drawn = torch.rand(batch.mask.shape, dtype=torch.float64) * batch.mask
     assert (model.decode(encoded, {"word": drawn}) - by_loops(model, batch, drawn)[0]).abs().max() <= 1e-12
-    there = encoded.layout.document_mask
+    there = model.part_mask(encoded)
     uniform = there / there.sum(1, keepdim=True).double()
     wanted = by_loops(model, batch, uniform_sentences=True)[0]
     assert (model.decode(encoded, {"sentence": uniform}) - wanted).abs().max() <= 1e-12
@@ -221,8 +223,8 @@ def hand_model() -> Hierarchical:
     vectors = torch.tensor([[0, 0], [0, 0], [1, 0], [0, 1], [2, 0]], dtype=torch.float32)
     model = Hierarchical(ModelSettings("none", "dot", structure="hierarchical"), vectors, 2).eval()
     with torch.no_grad():
-        model.alignment["word"].outer.weight.copy_(torch.tensor([[math.log(3), 0]]))
-        model.alignment["sentence"].outer.weight.copy_(torch.tensor([[0, 4 * math.log(3)]]))
+        model.get_parameter("alignment.word.outer.weight").copy_(torch.tensor([[math.log(3), 0]]))
+        model.get_parameter("alignment.sentence.outer.weight").copy_(torch.tensor([[0, 4 * math.log(3)]]))
         model.decoder.weight.copy_(torch.tensor([[2.0, -4.0]]))
         model.decoder.bias.fill_(0.5)
     return model
@@ -275,7 +277,7 @@ def test_every_parameter_learns() -> None:
     batch = make_batch(DOCUMENTS["many sentences"])
     model(batch)[0][:, 1].square().sum().backward()
     for name, parameter in model.named_parameters():
-        gradient = parameter.grad.to_dense() if parameter.grad is not None else torch.zeros(1)  # type: ignore[union-attr]
+        gradient = parameter.grad.to_dense() if parameter.grad is not None else torch.zeros(1)
         assert (gradient != 0).any(), name
 
 
@@ -292,7 +294,7 @@ def test_a_batch_without_sentences_is_refused() -> None:
         ({"structure": "hierarchical", "projection": "random"}, "use it with a flat one"),
     ],
 )
-def test_settings_that_cannot_be_used_are_refused(wrong: dict, message: str) -> None:
+def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         ModelSettings(**wrong)
     assert message in str(error.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,9 @@ def make(classes: int = CLASSES, answers: Tensor | None = None, **settings: str)
     torch.manual_seed(0)
     vectors = torch.randn(WORDS, DIMENSION)
     chosen = ModelSettings(hidden=HIDDEN, **settings)
-    return make_model(chosen, vectors, classes, kind="pair", answers=answers).double().eval()
+    model = make_model(chosen, vectors, classes, kind="pair", answers=answers).double().eval()
+    assert isinstance(model, PairReader)
+    return model
 
 
 def batch_of(pairs: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Batch:
@@ -32,8 +35,8 @@ def batch_of(pairs: list[tuple[tuple[int, ...], tuple[int, ...]]]) -> Batch:
 
 
 def lstm_by_steps(
-    rnn: torch.nn.LSTM, inputs: Tensor, start: tuple[Tensor, Tensor] | None
-) -> tuple[list[Tensor], tuple]:
+    rnn: Any, inputs: Tensor, start: tuple[Tensor, Tensor] | None
+) -> tuple[list[Tensor], tuple[Tensor, Tensor]]:
     """Gate by gate, as the formulas stand in the books."""
     size = rnn.hidden_size
     h, c = start or (torch.zeros(size, dtype=torch.double), torch.zeros(size, dtype=torch.double))
@@ -53,8 +56,8 @@ def lstm_by_steps(
 
 
 def bilstm_by_steps(
-    encoder: torch.nn.Module, inputs: Tensor, start: tuple | None = None
-) -> tuple[Tensor, Tensor, tuple]:
+    encoder: Any, inputs: Tensor, start: tuple[Any, ...] | None = None
+) -> tuple[Tensor, Tensor, tuple[Any, ...]]:
     ahead, ended = lstm_by_steps(encoder.forwards, inputs, start and start[0])
     back, began = lstm_by_steps(encoder.backwards, inputs.flip(0), start and start[1])
     hidden = torch.stack([torch.cat((a, b)) for a, b in zip(ahead, back[::-1], strict=True)])
@@ -62,7 +65,7 @@ def bilstm_by_steps(
 
 
 @torch.no_grad()
-def twin(model: PairReader, text: tuple[int, ...], second: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+def twin(model: Any, text: tuple[int, ...], second: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """Logits and weights of one pair by the papers' formulas, for a BiLSTM and softmax."""
     x, y = (model.embedding.weight[list(ids)] for ids in (text, second))
     hidden, _, finals = bilstm_by_steps(model.encoder, x)
@@ -180,7 +183,7 @@ def test_without_its_only_token_a_text_leaves_the_question(decoder: str, answers
 
 
 def test_a_text_without_any_answer_is_decided_by_the_bias() -> None:
-    model = make(answers=torch.tensor([20, 21, 22]))
+    model: Any = make(answers=torch.tensor([20, 21, 22]))
     encoded = model.encode(batch_of(PAIRS))
     weights = model.attend(encoded)
     found = (weights["token"].unsqueeze(1) @ model.token_logits(encoded)).squeeze(1) + model.bias()

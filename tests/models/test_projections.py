@@ -206,7 +206,8 @@ def entmax_twin(scores: np.ndarray, alpha: float) -> np.ndarray:
             low = middle
         else:
             high = middle
-    return np.maximum(z - low, 0) ** (1 / (alpha - 1))
+    weights: np.ndarray = np.maximum(z - low, 0) ** (1 / (alpha - 1))
+    return weights
 
 
 def twin(spec: str, scores: np.ndarray) -> np.ndarray:
@@ -253,7 +254,8 @@ def test_nothing_on_the_simplex_beats_sparsegen(sparsity: float) -> None:
         others = np.concatenate((others, 0.999 * p + 0.001 * others))  # and its near neighbours
 
         def objective(q: np.ndarray, z: np.ndarray = z) -> np.ndarray:
-            return ((q - z) ** 2).sum(-1) - sparsity * (q**2).sum(-1)
+            found: np.ndarray = ((q - z) ** 2).sum(-1) - sparsity * (q**2).sum(-1)
+            return found
 
         assert objective(p) <= objective(others).min() + 1e-12
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -50,8 +52,8 @@ class Plain(nn.Module):
         ({"decoder": "context+query"}, "pair", {EmbeddingModel, EmptyTextModel, ValuesModel}),
     ],
 )
-def test_what_each_of_our_models_can_do(settings: dict[str, str], kind: str, capabilities: set[type]) -> None:
-    model = make_model(ModelSettings(hidden=4, **settings), torch.randn(9, 4), 2, kind=kind)  # type: ignore[arg-type]
+def test_what_each_of_our_models_can_do(settings: dict[str, Any], kind: Any, capabilities: set[type]) -> None:
+    model = make_model(ModelSettings(hidden=4, **settings), torch.randn(9, 4), 2, kind=kind)
     assert provides(model, AttentionModel)
     assert {capability for capability in ALL if provides(model, capability)} == capabilities
     assert {capability for capability in ALL if isinstance(model, capability)} == capabilities
@@ -72,7 +74,7 @@ def test_a_part_of_a_capability_is_none_of_it() -> None:
 
 def test_methods_may_be_submodules_or_come_through_a_wrapper() -> None:
     class Wrapped:
-        def __init__(self, model: nn.Module) -> None:
+        def __init__(self, model: AttentionModel) -> None:
             self.inner = model
 
         def __getattr__(self, name: str) -> object:

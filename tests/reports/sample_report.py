@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from attentest.measures.intervals import Estimate
 from attentest.reports.contents import Block, Figure, Instance, Report, Role, Section, Variant
+from attentest.studies.directions import Replication
 from attentest.studies.verdict import judge
 from attentest.trials import charts
 from attentest.trials.base import BIN_NAMES
@@ -277,11 +278,10 @@ def published(rows: int) -> list[dict[str, Any]]:
     return made
 
 
-def directions() -> list[dict[str, Any]]:
+def directions() -> list[Replication]:
     says = "The base model's weights guide a model without context better than its own."
     ours = {"found": 0.1, "the contrary": -0.1, "cannot be told": 0.0, "not tested": math.nan}
     return [
-        {"corpus": corpus, "says": says, "source": "Wiegreffe & Pinter 2019, Table 3", "theirs": 0.031, "ours": value,
-         "low": value - 0.02, "high": value + 0.02, "replicated": verdict}
+        Replication(corpus, says, "Wiegreffe & Pinter 2019, Table 3", 0.031, value, value - 0.02, value + 0.02, verdict)
         for corpus, (verdict, value) in zip(("sst", "imdb", "adr", ALERT), ours.items(), strict=True)
-    ]  # fmt: skip
+    ]

@@ -226,7 +226,10 @@ def test_thresholds_are_kept_until_others_are_given(mine: Path) -> None:
 
 
 def text(content: str) -> Callable[[Path], None]:
-    return lambda file: file.write_text(content) and None
+    def write(file: Path) -> None:
+        file.write_text(content)
+
+    return write
 
 
 def parquet(table: pa.Table) -> Callable[[Path], None]:
@@ -274,7 +277,7 @@ FINDING = ("kind", "trial", "summary", "signature", "notes", "files")
         *(("findings/*-removal/finding.json", ("charts", 0, key)) for key in ("title", "spec", "svg", "png")),
     ],
 )
-def test_entries_that_are_missing_are_told(audit: Path, name: str, lost: tuple) -> None:
+def test_entries_that_are_missing_are_told(audit: Path, name: str, lost: tuple[Any, ...]) -> None:
     (file,) = audit.glob(name)
     content = json.loads(file.read_text(encoding="utf-8"))
     without(content, *lost)
@@ -296,7 +299,7 @@ def test_entries_that_are_missing_are_told(audit: Path, name: str, lost: tuple) 
         ("heat-maps/*.parquet", OTHER),
     ],
 )
-def test_files_that_are_missing_or_foreign_are_told(audit: Path, name: str, damage: Callable) -> None:
+def test_files_that_are_missing_or_foreign_are_told(audit: Path, name: str, damage: Callable[..., Any]) -> None:
     damage(sorted(audit.glob(name))[0])
     with pytest.raises(attentest.InputError):
         write_report(audit)
@@ -317,7 +320,7 @@ def test_files_that_are_missing_or_foreign_are_told(audit: Path, name: str, dama
         ("heat-maps", text("a file")),
     ],
 )
-def test_damaged_runs_are_told(mine: Path, name: str, damage: Callable) -> None:
+def test_damaged_runs_are_told(mine: Path, name: str, damage: Callable[..., Any]) -> None:
     damage(mine / name)
     with pytest.raises(attentest.InputError):
         write_report(mine)

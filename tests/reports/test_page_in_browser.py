@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import sample_report
@@ -15,12 +16,15 @@ import sample_report
 from attentest.reports.contents import Block, Report
 from attentest.reports.page import render
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+if TYPE_CHECKING:
+    from playwright import sync_api as playwright
+else:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
 )
-PHONE = {"width": 400, "height": 800}
+PHONE: playwright.ViewportSize = {"width": 400, "height": 800}
 
 
 @pytest.fixture(scope="module")

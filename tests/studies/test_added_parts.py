@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from torch import nn
@@ -17,7 +18,7 @@ from attentest.studies.audit import plan_audit
 from attentest.studies.comparison import plan_comparison
 from attentest.trials import TRIALS, subject_of
 
-SIZE = {"epochs": 1, "dimension": 8, "hidden": 4}
+SIZE: dict[str, Any] = {"epochs": 1, "dimension": 8, "hidden": 4}
 REFUSED = r"The encoder 'mine' was added to attentest in this program, and the steps of .* run in other processes"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from attentest.text.batches import Batch
 from attentest.trials import TRIALS, Subject, subject_of
 from attentest.trials.instances import ADVERSARIAL, ORIGINAL, PERMUTED, TRAINED
 
-SIZE = {"epochs": 1, "dimension": 8, "hidden": 4}
+SIZE: dict[str, Any] = {"epochs": 1, "dimension": 8, "hidden": 4}
 ROWS = {"rows": 120}
 
 
@@ -150,8 +151,8 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
     given = attentest.train(attentest.load("planted", rows=300), tmp_path / "given", projection="random", **SIZE)
     with pytest.raises(attentest.InputError, match="has weights that were given to it"):
         plan_audit("planted", columns=columns, model=given)
-    objective = {"objective": "adversary", "strength": 0.01, "base": run}
-    size = {"dimension": 16, "hidden": 8, "epochs": 1}
+    objective: dict[str, Any] = {"objective": "adversary", "strength": 0.01, "base": run}
+    size: dict[str, Any] = {"dimension": 16, "hidden": 8, "epochs": 1}
     adversary = attentest.train(attentest.load("planted", rows=300), tmp_path / "adversary", **objective, **size)
     with pytest.raises(attentest.InputError, match=r"was trained to imitate another run.*; audit it alone"):
         plan_audit("planted", columns=columns, model=adversary)
@@ -242,7 +243,7 @@ def test_a_model_that_cannot_be_trained_is_told(tmp_path: Path) -> None:
 class Unlucky(Here):
     """One experiment fails."""
 
-    def start(self, steps: list[Step]) -> None:
+    def start(self, steps: Sequence[Step]) -> None:
         if steps[0].name.startswith("experiment seeds"):
             self.events.append(Event(steps[0].key, "failed", "no luck"))
         else:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from divergence import divergence
 from scipy.stats import kendalltau
 from sklearn.metrics import f1_score
 from test_engine import Here
@@ -27,12 +29,7 @@ from attentest.trials import TRIALS
 from attentest.trials.instances import SHOWN
 
 NAMES = ["small", "sibling"]
-SIZE = {"epochs": 1, "dimension": 8, "hidden": 4}
-
-
-def divergence(p: np.ndarray, q: np.ndarray) -> float:
-    middle = (p + q) / 2
-    return sum(0.5 * a * math.log(a / m) for one in (p, q) for a, m in zip(one, middle, strict=True) if a > 0)
+SIZE: dict[str, Any] = {"epochs": 1, "dimension": 8, "hidden": 4}
 
 
 def held(expanded: StudyPlan, block: str) -> list[str]:
@@ -151,7 +148,7 @@ def test_differences_of_the_figures_that_both_have(page: Report) -> None:
     ],
 )
 def test_runs_that_are_not_set_against_each_other(
-    run: attentest.Run, tmp_path: Path, rows: int, options: dict, settings: dict, why: str
+    run: attentest.Run, tmp_path: Path, rows: int, options: dict[str, Any], settings: dict[str, Any], why: str
 ) -> None:
     corpus = attentest.load("planted", rows=rows, **options)
     other = attentest.train(corpus, tmp_path / "other", **SIZE, **settings)
@@ -235,10 +232,10 @@ def test_another_pair_in_the_same_folder_is_refused(
     run: attentest.Run, sibling: attentest.Run, tmp_path: Path, two_trials: None
 ) -> None:
     """Their folders have the same names, so that the names alone would not tell them apart."""
-    pairs = []
+    plans = []
     for name in ("one", "two"):
-        pair = [shutil.copytree(r.path, tmp_path / name / place) for r, place in ((run, "x"), (sibling, "y"))]
-        pairs.append([attentest.open_run(path) for path in pair])
-    assert compared(plan_comparison(*pairs[0], texts=8), tmp_path)[0].failed == {}
+        a, b = (shutil.copytree(r.path, tmp_path / name / place) for r, place in ((run, "x"), (sibling, "y")))
+        plans.append(plan_comparison(attentest.open_run(a), attentest.open_run(b), texts=8))
+    assert compared(plans[0], tmp_path)[0].failed == {}
     with pytest.raises(attentest.InputError, match="choose another folder"):
-        compared(plan_comparison(*pairs[1], texts=8), tmp_path)
+        compared(plans[1], tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,6 +13,7 @@ import pytest
 
 import attentest
 from attentest.progress import Listener
+from attentest.studies.experiments.adversary import FAR
 from attentest.studies.experiments.base import difference
 from attentest.studies.steps import instances as step
 from attentest.trials.instances import TRAINED
@@ -22,7 +24,7 @@ def third(run: attentest.Run, corpus: attentest.Corpus) -> attentest.Run:
     return attentest.train(corpus, run.path.parent / "third", epochs=1, dimension=16, hidden=8, seed=5)
 
 
-def trained_rows(out: Path, base: attentest.Run, *others: attentest.Run) -> list[dict]:
+def trained_rows(out: Path, base: attentest.Run, *others: attentest.Run) -> list[dict[str, Any]]:
     inputs = {"run": base.path} | {f"adversary lambda {n}": other.path for n, other in enumerate(others)}
     out.mkdir()
     step.run({"texts": 5}, inputs, out, Listener())
@@ -32,7 +34,7 @@ def trained_rows(out: Path, base: attentest.Run, *others: attentest.Run) -> list
     return [row for row in rows if row["variant"] == TRAINED]
 
 
-def assert_of(rows: list[dict], base: attentest.Run, chosen: attentest.Run) -> None:
+def assert_of(rows: list[dict[str, Any]], base: attentest.Run, chosen: attentest.Run) -> None:
     place = {id: n for n, id in enumerate(chosen.predictions["id"].to_pylist())}
     said, apart = chosen.predictions.to_pylist(), difference(base, chosen)
     for row in rows:
@@ -52,7 +54,7 @@ def test_the_furthest_one_where_none_is_far(
     run: attentest.Run, sibling: attentest.Run, third: attentest.Run, tmp_path: Path
 ) -> None:
     means = {other.path.name: float(np.mean(difference(run, other).jsd)) for other in (sibling, third)}
-    assert max(means.values()) < step.FAR
+    assert max(means.values()) < FAR
     furthest = max((sibling, third), key=lambda other: means[other.path.name])
     for n, order in enumerate(((sibling, third), (third, sibling))):
         assert_of(trained_rows(tmp_path / f"{n}", run, *order), run, furthest)

@@ -6,7 +6,7 @@ import csv
 import json
 import math
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,9 @@ from test_engine import Here
 import attentest
 from attentest.engine import Store
 from attentest.engine.perform import perform
-from attentest.engine.scheduler import run_plan
+from attentest.engine.scheduler import Watcher, run_plan
 from attentest.studies import PAPERS, audit, find_study
-from attentest.studies.cells import Cell, f1_gain
+from attentest.studies.cells import f1_gain
 from attentest.studies.directions import Direction, Side, examine, of_cells, of_published
 from attentest.studies.expand import expand, with_budget
 from attentest.studies.experiments import EXPERIMENTS, experiment_class, make_experiment
@@ -27,6 +27,7 @@ from attentest.studies.folder import status
 from attentest.studies.published import compare, of_corpus, published
 from attentest.studies.run_study import plan_study, run_study
 from attentest.studies.schema import BUDGETS, Study, read_study
+from attentest.trials.cells import Cell
 
 SMALL = {
     "name": "small",
@@ -142,12 +143,9 @@ def test_a_changed_corpus_is_said_and_done_again(tmp_path: Path) -> None:
     file.write_text("\n".join(["text,label", *rows, "a fine film,1"]))
     said: list[str] = []
 
-    class Notes:
+    class Notes(Watcher):
         def note(self, sentence: str) -> None:
             said.append(sentence)
-
-        def __getattr__(self, name: str):
-            return lambda *_: None
 
     assert run_study(study, tmp_path / "out", Here, store=store, watchers=[Notes()]).done == 5
     assert said == [f"{file} has changed since the last run; what stands on it is done again."]
@@ -358,7 +356,7 @@ def test_bad_directions_are_told_with_their_line(tmp_path: Path, wrong: tuple[st
 
 
 def test_what_a_difference_says() -> None:
-    def cells(*values: tuple[float, float, float]) -> dict:
+    def cells(*values: tuple[float, float, float]) -> dict[tuple[str, str, str], Cell]:
         return {("m", str(n), "f1"): Cell(str(n), "f1", *value) for n, value in enumerate(values)}
 
     direction = Direction("0 is more than 1", "here", Side("0", "f1"), Side("1", "f1"))
@@ -367,6 +365,7 @@ def test_what_a_difference_says() -> None:
     # by hand: 0.1 ± hypot(0.03, 0.04)
     assert [replication.ours, replication.low, replication.high] == pytest.approx([0.1, 0.05, 0.15])
     assert replication.replicated == "found"
+    assert replication.theirs is not None
     assert math.isnan(replication.theirs)
     close = cells((0.8, 0.75, 0.85), (0.79, 0.74, 0.84))
     swapped = Direction("1 is more than 0", "here", Side("1", "f1"), Side("0", "f1"))
@@ -411,10 +410,12 @@ def test_gains_are_set_against_each_other_text_by_text() -> None:
     one = np.random.default_rng(0).random(400) < 0.8
     other = one.copy()
     other[np.flatnonzero(one)[:8]] = False  # eight texts less
-    gain = f1_gain(Tested(one), Tested(other), "one", "other")
+    better: Any = Tested(one)
+    worse: Any = Tested(other)
+    gain = f1_gain(better, worse, "one", "other")
     assert gain.measure == "f1 gain over other"
     assert 0 < gain.low < gain.value < gain.high < 0.05  # far narrower than the intervals of the two F1
-    assert f1_gain(Tested(one), Tested(one), "one", "itself") == Cell(
+    assert f1_gain(better, better, "one", "itself") == Cell(
         "one", "f1 gain over itself", 0.0, 0.0, 0.0, "bilstm+additive"
     )
 

@@ -24,7 +24,7 @@ from attentest.studies.verdict import (
     judge,
 )
 from attentest.studies.verdict.definitions import AT_LEAST, AT_MOST, MORE_THAN, PEOPLE
-from attentest.studies.verdict.judge import FAILURES, NO, UNCLEAR, UNTESTED, YES, Summaries
+from attentest.studies.verdict.judge import FAILURES, NO, UNCLEAR, UNTESTED, YES, Ruling, Summaries
 from attentest.trials import TRIALS
 
 NAN = math.nan
@@ -38,7 +38,7 @@ def verdict(name: str, summaries: Summaries, thresholds: dict[str, float] | None
     return next(v for v in judge(summaries, thresholds) if v.definition.name == name)
 
 
-def ruling(name: str, summaries: Summaries, thresholds: dict[str, float] | None = None):
+def ruling(name: str, summaries: Summaries, thresholds: dict[str, float] | None = None) -> Ruling:
     rulings = verdict(name.partition(".")[0], summaries, thresholds).rulings
     return next(r for r in rulings if r.criterion.name == name)
 
@@ -126,8 +126,9 @@ def test_nothing_held_is_not_tested_and_says_what_is_missing() -> None:
         assert found.confidence.startswith("Not tested: ")
         for one in found.rulings:
             assert (one.answer, one.figure) == (UNTESTED, None)
-            wanted = one.criterion.against or (one.criterion.kind, one.criterion.trial)
-            expected = one.criterion.absent if one.criterion.kind == PEOPLE else f"the {' '.join(wanted)} was not held"
+            wanted = one.criterion.against or one.criterion.asks
+            missing = f"the {wanted.kind} {wanted.name} was not held"
+            expected = one.criterion.absent if one.criterion.kind == PEOPLE else missing
             assert one.why == expected
 
 

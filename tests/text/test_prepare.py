@@ -20,7 +20,7 @@ SPLIT = {"train": 6, "dev": 2, "test": 2}
 
 def corpus_of(train: Sequence[str], dev: Sequence[str] = (), test: Sequence[str] = (), **more: Any) -> Corpus:
     """These texts, and enough others for a corpus; labels alternate in every split."""
-    columns: dict[str, list] = {"text": [], "label": [], "split": []}
+    columns: dict[str, list[Any]] = {"text": [], "label": [], "split": []}
     for split, texts in (("train", train), ("dev", dev), ("test", test)):
         filled = [*texts, *["filler"] * (SPLIT[split] - len(texts))]
         columns["text"] += filled

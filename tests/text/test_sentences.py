@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+import torch
 
 from attentest.corpora.build import build_corpus
 from attentest.text import TextSettings, tokenize_corpus
@@ -101,5 +102,6 @@ def test_numbers_lie_as_the_tokens_do_and_are_cut_with_them() -> None:
     batch = make_batch(data, np.array([0, 1, 2]))
     assert batch.sentences is not None
     assert batch.sentences.tolist() == [[0, 0, 0, 1, 1], [0, 0, 0, 0, 0], [0, 0, 1, 1, 2]]
-    for some in (batch.select(batch.labels.new_tensor([1])), batch.to("cpu").select(batch.labels.new_tensor([1]))):
+    second = torch.tensor([1])
+    for some in (batch.select(second), batch.to("cpu").select(second)):
         assert some.sentences.tolist() == [[0]]  # type: ignore[union-attr]

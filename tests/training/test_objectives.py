@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,9 @@ from attentest.text.batches import Batch
 from attentest.text.sequences import Sequences
 from attentest.training.fit import Progress
 from attentest.training.objectives import Adversary
-from attentest.training.settings import TrainingSettings
+from attentest.training.settings import ModelPart, TrainingSettings
 
-SMALL = {"dimension": 12, "hidden": 8, "epochs": 2}
+SMALL: dict[str, Any] = {"dimension": 12, "hidden": 8, "epochs": 2}
 
 
 def test_the_adversary_by_hand() -> None:
@@ -48,7 +49,8 @@ class Padded:
 
 
 def test_an_adversary_moves_attention_and_keeps_predictions(run: attentest.Run, corpus: attentest.Corpus) -> None:
-    settings = {"dimension": 16, "hidden": 8, "seed": 3, "objective": "adversary", "select_by": "loss", "lr": 0.03}
+    size = {"dimension": 16, "hidden": 8, "seed": 3, "lr": 0.03}
+    settings: dict[str, Any] = {**size, "objective": "adversary", "select_by": "loss"}
     near, far = (attentest.train(corpus, base=run, strength=strength, **settings) for strength in (0.0, 0.5))
 
     def apart(other: attentest.Run) -> float:
@@ -59,8 +61,8 @@ def test_an_adversary_moves_attention_and_keeps_predictions(run: attentest.Run, 
 
 
 def test_frozen_parts_stay_and_taken_parts_start_as_they_were(run: attentest.Run, corpus: attentest.Corpus) -> None:
-    small = {"dimension": 16, "hidden": 8, "epochs": 1}
-    kept = ("embedding", "encoder")
+    small: dict[str, Any] = {"dimension": 16, "hidden": 8, "epochs": 1}
+    kept: tuple[ModelPart, ...] = ("embedding", "encoder")
     other = attentest.train(corpus, start=run, take=kept, freeze=kept, seed=9, **small)
     before, after = run.model.state_dict(), other.model.state_dict()
     for name in before:
@@ -83,7 +85,7 @@ def test_frozen_parts_stay_and_taken_parts_start_as_they_were(run: attentest.Run
         ({"strength": -1.0}, "at least 0"),
     ],
 )
-def test_bad_settings(corpus: attentest.Corpus, settings: dict, sentence: str) -> None:
+def test_bad_settings(corpus: attentest.Corpus, settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(attentest.InputError, match=sentence):
         attentest.train(corpus, **SMALL, **settings)
 

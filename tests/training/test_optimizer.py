@@ -144,6 +144,7 @@ def train(model: Classifier, optimizer: PaperOptimizer, steps: range) -> None:
     for step in steps:
         optimizer.zero_grad()
         batch = make_batch(step)
+        assert batch.labels is not None
         F.cross_entropy(model(batch)[0], batch.labels, reduction="sum").backward()
         optimizer.step()
 
@@ -180,6 +181,7 @@ def test_trains_as_three_adams_with_dense_embeddings_would() -> None:
     for _ in range(30):
         batch = batch_of_sequences([generator.permutation(np.arange(1, 30)), np.array([3, 3, 7])])
         batch = replace(batch, labels=torch.tensor([1, 0]))
+        assert batch.labels is not None
         optimizer.zero_grad()
         F.cross_entropy(ours(batch)[0], batch.labels).backward()
         optimizer.step()
@@ -249,6 +251,7 @@ def test_zero_grad_clears_every_gradient() -> None:
     model = make_model()
     optimizer = PaperOptimizer(model, 0.01, 0.01, 0.1)
     batch = make_batch(0)
+    assert batch.labels is not None
     F.cross_entropy(model(batch)[0], batch.labels).backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
     optimizer.zero_grad()

@@ -6,6 +6,7 @@ import json
 import pickle
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -47,7 +48,7 @@ def test_truncated_weights(copy: Path, kept: int) -> None:
 
 def test_a_pickle_is_never_opened(copy: Path, tmp_path: Path) -> None:
     class Bomb:
-        def __reduce__(self) -> tuple:
+        def __reduce__(self) -> tuple[Any, ...]:
             return (Path.touch, (tmp_path / "exploded",))
 
     (copy / "model.safetensors").write_bytes(pickle.dumps(Bomb()))
@@ -131,7 +132,7 @@ def test_texts_of_ones_own(run: attentest.Run) -> None:
         ("result.json", {}),
     ],
 )
-def test_json_that_is_not_whole(copy: Path, file: str, content: dict) -> None:
+def test_json_that_is_not_whole(copy: Path, file: str, content: dict[str, Any]) -> None:
     (copy / file).write_text(json.dumps(content))
     with pytest.raises(attentest.InputError, match=file):
         _ = attentest.open_run(copy).metrics

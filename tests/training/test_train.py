@@ -10,6 +10,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -19,7 +20,7 @@ import attentest
 from attentest.training.folder import FILES
 from attentest.training.tensors import read_tensors
 
-TINY = {"dimension": 16, "hidden": 8}
+TINY: dict[str, Any] = {"dimension": 16, "hidden": 8}
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -52,7 +53,7 @@ def test_same_seed_same_bytes_and_other_seed_other_weights(corpus: attentest.Cor
 def test_a_stopped_training_goes_on_to_the_same_bytes(
     corpus: attentest.Corpus, tmp_path: Path, projection: str
 ) -> None:
-    class Stop(attentest.training.Listener):  # type: ignore[name-defined]
+    class Stop(attentest.training.Listener):
         def progress(self, stage: str, done: int, total: int) -> None:
             if stage == "train" and done == total // 2:
                 raise KeyboardInterrupt
@@ -210,7 +211,9 @@ def test_class_weights_are_the_papers() -> None:
         ({"lr": 1e30, "epochs": 1}, "diverged"),
     ],
 )
-def test_bad_settings_get_a_sentence(corpus: attentest.Corpus, tmp_path: Path, settings: dict, sentence: str) -> None:
+def test_bad_settings_get_a_sentence(
+    corpus: attentest.Corpus, tmp_path: Path, settings: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises(attentest.InputError, match=sentence):
         attentest.train(corpus, tmp_path / "r", **(TINY | settings))
 
@@ -238,12 +241,12 @@ def test_a_training_that_never_finished_an_epoch_can_be_corrected(corpus: attent
 
 
 def test_overwrite_goes_on_with_its_own_unfinished_training(corpus: attentest.Corpus, tmp_path: Path) -> None:
-    class Stop(attentest.training.Listener):  # type: ignore[name-defined]
+    class Stop(attentest.training.Listener):
         def progress(self, stage: str, done: int, total: int) -> None:
             if stage == "train" and done == total - 1:
                 raise KeyboardInterrupt
 
-    class Hear(attentest.training.Listener):  # type: ignore[name-defined]
+    class Hear(attentest.training.Listener):
         def __init__(self) -> None:
             self.heard: list[str] = []
 
@@ -296,7 +299,7 @@ def test_attention_can_be_frozen_by_its_learning_rate(corpus: attentest.Corpus) 
 def test_one_class_in_dev_is_said_and_written_as_null(tmp_path: Path) -> None:
     rows = {"text": [f"word{i % 7} text" for i in range(60)], "label": [i % 2 for i in range(60)]}
     split = ["train" if i < 40 else "dev" if i % 2 else "test" for i in range(60)]
-    corpus = attentest.corpora.build_corpus("odd", {**rows, "split": split})  # type: ignore[attr-defined]
+    corpus = attentest.corpora.build_corpus("odd", {**rows, "split": split})
     run = attentest.train(corpus, tmp_path, epochs=1, **TINY)
     assert any("dev split has one class only" in note for note in run.notes)
     assert '"auc": null' in (tmp_path / "result.json").read_text(encoding="utf-8")
@@ -314,7 +317,7 @@ def test_one_class_in_dev_is_said_and_written_as_null(tmp_path: Path) -> None:
         ({"lower": 1}, "expected bool"),
     ],
 )
-def test_settings_out_of_range_or_type(corpus: attentest.Corpus, settings: dict, sentence: str) -> None:
+def test_settings_out_of_range_or_type(corpus: attentest.Corpus, settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(attentest.InputError, match=sentence):
         attentest.train(corpus, **(TINY | settings))
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +18,9 @@ import attentest
 from attentest.corpora import build_corpus
 from attentest.text import TextSettings, tokenize_corpus
 from attentest.text.batches import inference_batches, make_batch
+from attentest.training.settings import ModelPart
 
-SMALL = {"epochs": 2, "dimension": 8, "hidden": 4}
+SMALL: dict[str, Any] = {"epochs": 2, "dimension": 8, "hidden": 4}
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +175,7 @@ def test_the_command_line(file: Path, tmp_path: Path) -> None:
 
 
 def test_both_encoders_are_the_part_encoder(file: Path, asked: attentest.Run) -> None:
-    kept = ("embedding", "encoder", "decoder")
+    kept: tuple[ModelPart, ...] = ("embedding", "encoder", "decoder")
     decoder = asked.settings["model"]["decoder"]
     frozen = attentest.train(load(file), decoder=decoder, start=asked, freeze=kept, take=kept, **SMALL)
     before, after = asked.model.state_dict(), frozen.model.state_dict()
@@ -217,7 +219,7 @@ def test_answers_that_are_cut_off_are_dropped_and_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"tokenizer": "word"}, {"digits": "qqq"}])
-def test_answers_that_are_no_tokens_are_refused(tmp_path: Path, settings: dict) -> None:
+def test_answers_that_are_no_tokens_are_refused(tmp_path: Path, settings: dict[str, Any]) -> None:
     with pytest.raises(attentest.InputError, match="is not a token of its own"):
         attentest.train(entities(tmp_path), **settings, **SMALL)
 

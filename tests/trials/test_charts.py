@@ -75,7 +75,8 @@ def texts(rows: int, classes: list[str], seed: int = 0) -> pa.Table:
 
 
 def rows_of(chart: Any) -> list[dict[str, Any]]:
-    return chart["data"]["values"]
+    rows: list[dict[str, Any]] = chart["data"]["values"]
+    return rows
 
 
 def test_densities_have_all_their_mass_in_the_range() -> None:
@@ -267,7 +268,7 @@ def test_no_font_is_too_wide_for_a_name(odd: str) -> None:
     for font in FONTS:
         for size in (10, 40):  # as if the font were wide
             look = {part: chart["config"][part] | {"labelFontSize": size} for part in ("axis", "legend", "header")}
-            picture = svg_of(chart | {"config": chart["config"] | look | {"font": font}})
+            picture = svg_of({**chart, "config": chart["config"] | look | {"font": font}})
             drawn = [element.text for element in ElementTree.fromstring(picture).iter() if element.text]
             assert shown[0] in drawn, font
 
@@ -305,6 +306,7 @@ def test_long_names_under_bars_are_broken_into_lines() -> None:
 def test_every_form_can_be_saved_as_a_figure(tmp_path: Any) -> None:
     for name, chart in every_chart(texts(100, ["a", "b"])).items():
         finding = Finding("t", "q?", "a.", pa.table({}), {}, {}, {"x": chart})
+        assert finding.figure is not None
         finding.figure.save(tmp_path / "x.svg")
         assert (tmp_path / "x.svg").read_text(encoding="utf-8").startswith("<svg"), name
 

@@ -155,6 +155,7 @@ def test_general_and_closed_paths_agree(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_optimum_is_the_smallest_set_that_flips(seed: int) -> None:
     reading, _ = random_readings(10, 7, seed)
+    assert reading.margins is not None
     optimum = ImportanceSets().examine(reading)["optimum"] * reading.lengths.numpy()
     for text, length in enumerate(reading.lengths.tolist()):
         weights, margins = reading.weights[text].double(), reading.margins[text].double()
@@ -172,6 +173,7 @@ def test_the_optimum_is_the_smallest_set_that_flips(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_permutation_against_loops(seed: int) -> None:
     reading, _ = random_readings(8, 3, seed)
+    assert reading.margins is not None
     found = Permutation(permutations=4000).examine(reading)["median_tvd"]
     for text, length in enumerate(reading.lengths.tolist()):
         changes = []

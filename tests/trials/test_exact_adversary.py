@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from divergence import divergence
 from hand_model import HandModel, reading_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,11 +19,6 @@ from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.reading import Reading
 
 SCALES = (1e-3, 0.1, 1.0, 10.0, 300.0, 1e3, 1e4)
-
-
-def divergence(p: np.ndarray, q: np.ndarray) -> float:
-    middle = (p + q) / 2
-    return sum(0.5 * a * math.log(a / m) for one in (p, q) for a, m in zip(one, middle, strict=True) if a > 0)
 
 
 def known(reading: Reading, text: int) -> tuple[np.ndarray, np.ndarray]:

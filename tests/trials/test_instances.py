@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from divergence import divergence
 from dotted import dotted_corpus
 from hand_model import HandModel, reading_of
 
@@ -24,7 +25,7 @@ from attentest.trials.instances import ADVERSARIAL, ORIGINAL, PERMUTED, SHOWN, i
 from attentest.trials.reading import readings
 
 TEXTS, STEPS = 6, 150  # of the search, which takes 500 by itself
-SMALL = {"epochs": 2, "dimension": 12, "hidden": 8, "lr": 0.03}
+SMALL: dict[str, Any] = {"epochs": 2, "dimension": 12, "hidden": 8, "lr": 0.03}
 MODELS: dict[str, dict[str, Any]] = {
     "single": {},
     "pair": {"corpus": "babi1-generated", "decoder": "context"},
@@ -52,18 +53,13 @@ def trained(request: pytest.FixtureRequest) -> attentest.Run:
 
 @pytest.fixture(scope="module")
 def found(trained: attentest.Run) -> list[dict[str, Any]]:
-    return instances(subject_of(trained), texts=TEXTS).to_pylist()
+    rows: list[dict[str, Any]] = instances(subject_of(trained), texts=TEXTS).to_pylist()
+    return rows
 
 
 def by_text(rows: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, dict[str, Any]]]]:
     for id in dict.fromkeys(row["id"] for row in rows):
         yield id, {row["variant"]: row for row in rows if row["id"] == id}
-
-
-def divergence(p: np.ndarray, q: np.ndarray) -> float:
-    """JSD in nats, from its definition."""
-    middle = (p + q) / 2
-    return sum(0.5 * a * math.log(a / m) for one in (p, q) for a, m in zip(one, middle, strict=True) if a > 0)
 
 
 def alone(subject: Subject, id: str) -> tuple[Any, Any, Any]:
@@ -75,7 +71,7 @@ def alone(subject: Subject, id: str) -> tuple[Any, Any, Any]:
         return encoded, weights, subject.model.decode(encoded, weights)[0].softmax(-1).numpy()
 
 
-def test_every_text_has_its_variants_in_the_order_of_the_corpus(trained: attentest.Run, found: list) -> None:
+def test_every_text_has_its_variants_in_the_order_of_the_corpus(trained: attentest.Run, found: list[Any]) -> None:
     ids = [id for id, _ in by_text(found)]
     places = [trained.predictions["id"].to_pylist().index(id) for id in ids]
     assert len(ids) == TEXTS
@@ -83,7 +79,7 @@ def test_every_text_has_its_variants_in_the_order_of_the_corpus(trained: attente
     assert [row["variant"] for row in found] == [ORIGINAL, PERMUTED, ADVERSARIAL] * TEXTS
 
 
-def test_original_weights_and_predictions_are_the_runs(trained: attentest.Run, found: list) -> None:
+def test_original_weights_and_predictions_are_the_runs(trained: attentest.Run, found: list[Any]) -> None:
     said = {row["id"]: row for row in trained.predictions.to_pylist()}
     weighed = {row["id"]: row for row in trained.attention.to_pylist()}
     weight = "sentence_weight" if trained.is_hierarchical else "weight"
@@ -98,7 +94,7 @@ def test_original_weights_and_predictions_are_the_runs(trained: attentest.Run, f
             assert [other[key] for key in about] == [said[id][key] for key in about]
 
 
-def test_permuted_weights_are_a_permutation(found: list) -> None:
+def test_permuted_weights_are_a_permutation(found: list[Any]) -> None:
     moved = 0
     for _, variants in by_text(found):
         own, shuffled = variants[ORIGINAL]["weight"], variants[PERMUTED]["weight"]
@@ -107,7 +103,7 @@ def test_permuted_weights_are_a_permutation(found: list) -> None:
     assert moved > 3
 
 
-def test_what_is_said_of_each_variant_is_what_the_model_decodes(trained: attentest.Run, found: list) -> None:
+def test_what_is_said_of_each_variant_is_what_the_model_decodes(trained: attentest.Run, found: list[Any]) -> None:
     subject = subject_of(trained)
     site = subject.chosen_site
     for id, variants in by_text(found):
@@ -123,7 +119,7 @@ def test_what_is_said_of_each_variant_is_what_the_model_decodes(trained: attente
             assert row["jsd"] == pytest.approx(divergence(given[0].numpy(), weights[site][0].numpy()), abs=1e-4)
 
 
-def test_adversaries_are_those_of_the_trial(trained: attentest.Run, found: list) -> None:
+def test_adversaries_are_those_of_the_trial(trained: attentest.Run, found: list[Any]) -> None:
     trial = {row["id"]: row for row in attentest.trial("adversary", trained, steps=STEPS).table.to_pylist()}
     bound = 0.05 if trained.kind == "pair" else 0.01  # JW: more for answers to questions
     some = 0
@@ -139,7 +135,7 @@ def test_adversaries_are_those_of_the_trial(trained: attentest.Run, found: list)
     assert some > 2
 
 
-def test_spans_cut_the_items_out_of_the_text(trained: attentest.Run, found: list) -> None:
+def test_spans_cut_the_items_out_of_the_text(trained: attentest.Run, found: list[Any]) -> None:
     weighed = {row["id"]: row for row in trained.attention.to_pylist()}
     for id, variants in by_text(found):
         row, tokens = variants[ADVERSARIAL], weighed[id]
@@ -154,7 +150,7 @@ def test_spans_cut_the_items_out_of_the_text(trained: attentest.Run, found: list
         assert all(end <= start for end, start in zip(row["end"], row["start"][1:], strict=False))
 
 
-def test_marks_of_the_rationale(trained: attentest.Run, found: list) -> None:
+def test_marks_of_the_rationale(trained: attentest.Run, found: list[Any]) -> None:
     weighed = {row["id"]: row for row in trained.attention.to_pylist()}
     marked = 0
     for id, variants in by_text(found):
@@ -168,7 +164,7 @@ def test_marks_of_the_rationale(trained: attentest.Run, found: list) -> None:
     assert marked > 3
 
 
-def test_batches_change_nothing(trained: attentest.Run, found: list, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_change_nothing(trained: attentest.Run, found: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "readings", partial(readings, max_padded=1))  # each text for itself
     again = instances(subject_of(trained), texts=TEXTS).to_pylist()
     for row, other in zip(again, found, strict=True):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from quick import QUICK
 
 import attentest
 from attentest.trials import TRIALS, hold, make_trial, subject_of
 from attentest.trials.reading import readings
 
-QUICK = {"adversary": {"steps": 20}, "information": {"runs": 2, "clusters": 5}, "dispersion": {"influence_texts": 5}}
-SMALL = {"epochs": 2, "dimension": 12, "hidden": 8}
+SMALL: dict[str, Any] = {"epochs": 2, "dimension": 12, "hidden": 8}
 
 
 @pytest.fixture(
@@ -44,7 +45,7 @@ def test_batches_change_nothing(asked: attentest.Run, name: str) -> None:
     """The second texts of half of the pairs are padded otherwise."""
     subject = subject_of(asked, texts=16)
     # in float64: measures that are all but equal would change ranks by rounding
-    subject = replace(subject, folder=None, model=deepcopy(subject.model).double())
+    subject = replace(subject, folder=None, model=deepcopy(asked.model).double())
     (whole,) = hold([make_trial(name, **QUICK.get(name, {}))], subject)
     (half,) = hold([make_trial(name, **QUICK.get(name, {}))], replace(subject, rows=subject.rows[::-2]))
     there = {row["id"]: row for row in whole.table.to_pylist()}

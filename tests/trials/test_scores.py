@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from attentest.importance.erasure import leave_one_out, removed_probabilities
 from attentest.trials import adversary_search, make_trial, subject_of
 from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.correlation import PAPERS
+from attentest.trials.reading import Reading, readings
 from attentest.trials.scores import SCORES, ScoreSettings, score
 from attentest.trials.subject import Subject
 
@@ -58,7 +60,7 @@ def test_information_by_hand() -> None:
     model = HandModel(margins, [[0.7, 0.3]] * 12)
     examiner = make_trial("information", clusters=2, runs=2).examiner(subject_of_hand(model))
     examiner.examine(reading_of(model))
-    summary = examiner.conclude(None).summary  # type: ignore[arg-type]
+    summary = examiner.conclude(None).summary
     assert summary["MI at rank 1"].value == pytest.approx(math.log(2))
     assert summary["MI at rank 2"].value == pytest.approx(0)
     assert summary["weighted τ"].value == pytest.approx(1)
@@ -74,9 +76,7 @@ def test_every_score_is_one_number_a_token_and_0_on_padding(run: attentest.Run) 
         assert found is score(reading, name, ScoreSettings(samples=50)), name  # worked out once
 
 
-def _readings(subject: Subject):
-    from attentest.trials.reading import readings
-
+def _readings(subject: Subject) -> Iterator[Reading]:
     return readings(subject.model, subject.data, subject.rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ import attentest
 from attentest.trials import hold, make_trial, subject_of
 
 MOVING = ("permutation", "adversary", "removal", "flips", "importance-sets")
-SIZE = {"epochs": 1, "dimension": 8, "hidden": 4}
+SIZE: dict[str, Any] = {"epochs": 1, "dimension": 8, "hidden": 4}
 
 
 def run_on(texts: list[str], folder: Path) -> attentest.Run:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import quick
 import torch
 from dotted import dotted_corpus
 from torch import Tensor
@@ -24,7 +25,7 @@ from attentest.trials.reading import Reading, read, readings
 from attentest.trials.reduced_weights import renormalised, without
 from attentest.trials.scores import ScoreSettings, score
 
-QUICK = {"adversary": {"steps": 10}, "information": {"runs": 2, "clusters": 5}, "dispersion": {"influence_texts": 5}}
+QUICK = quick.QUICK | {"adversary": {"steps": 10}}
 every_site = pytest.mark.parametrize("site", ["sentence", "word"])
 
 
@@ -99,10 +100,11 @@ def test_sentences_are_decoded_exactly_as_the_model_would(trained: attentest.Run
     reading = exact_reading(trained)
     subject = subject_of(trained, texts=12)
     model = attentest.open_run(trained.path).model.double()
+    assert isinstance(model, Hierarchical)
     batch = next(readings(model, subject.data, subject.rows, site="word")).batch
     encoded = model.encode(batch)
     own = model.attend(encoded)["sentence"]
-    assert torch.equal(reading.mask, encoded.layout.document_mask)
+    assert torch.equal(reading.mask, model.part_mask(encoded))
     assert (reading.weights - own).abs().max() <= 1e-12
     assert (reading.logits - model.decode(encoded, {})).abs().max() <= 1e-12
     variants = torch.rand(len(batch), 7, reading.mask.shape[1], dtype=torch.float64) * reading.mask.unsqueeze(1)
@@ -118,6 +120,7 @@ def test_a_sentence_left_out_is_truly_removed(trained: attentest.Run) -> None:
     reading = exact_reading(trained)
     words = exact_reading(trained, "word").batch
     model = attentest.open_run(trained.path).model.double()
+    assert isinstance(model, Hierarchical)
     found = score(reading, "leave-one-out", ScoreSettings(tolerance=0))
     assert words.sentences is not None
     for text, sentence in reading.mask.nonzero().tolist():
@@ -255,7 +258,7 @@ def test_importance_of_words_equals_finite_differences(trained: attentest.Run) -
             for sign in (1, -1):
                 moved = reading.weights.clone()
                 moved[text, token] += sign * step
-                logits = model.decode(reading.encoded, {"word": moved})  # type: ignore[arg-type]
+                logits = model.decode(reading.encoded, {"word": moved})
                 outputs.append(float(logits.softmax(-1)[text, reading.predicted[text]]))
             assert float(gradient[text, token]) == pytest.approx((outputs[0] - outputs[1]) / (2 * step), abs=1e-7)
 

@@ -6,19 +6,19 @@ import json
 from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import torch
 from hand_model import HandModel, reading_of
+from quick import QUICK
 
 import attentest
 from attentest.trials import TRIALS, hold, make_trial, subject_of, trial_class
 from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.reading import readings
-
-QUICK = {"adversary": {"steps": 20}, "information": {"runs": 2, "clusters": 5}, "dispersion": {"influence_texts": 5}}
 
 
 @pytest.fixture(scope="module", params=["bilstm", "cnn", "average"])
@@ -36,6 +36,7 @@ def test_every_trial_gives_a_whole_finding(trained: attentest.Run, name: str, tm
     for label, estimate in finding.summary.items():
         assert np.isnan(estimate.value) or estimate.low - 1e-9 <= estimate.value <= estimate.high + 1e-9, label
     assert finding.svg().startswith("<svg")
+    assert finding.figure is not None
     finding.figure.save(tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").read_text(encoding="utf-8").startswith("<svg")
     assert "<table>" in finding._repr_html_()
@@ -93,7 +94,7 @@ def test_many_classes_take_the_general_ways() -> None:
         ([[3.0, -3.0]], [[1.0, 0.0]]),  # all weight on one token
     ],
 )
-def test_texts_that_are_hard_to_judge(name: str, margins: list, weights: list) -> None:
+def test_texts_that_are_hard_to_judge(name: str, margins: list[Any], weights: list[Any]) -> None:
     subject = SimpleNamespace(data=SimpleNamespace(corpus=attentest.load("planted", rows=10)))
     columns = make_trial(name).examiner(subject).examine(reading_of(HandModel(margins, weights)))  # type: ignore[arg-type]
     for key, values in columns.items():
@@ -119,7 +120,7 @@ def test_logits_that_are_not_finite_are_refused_with_the_id(run: attentest.Run) 
     subject = subject_of(run)
     model = attentest.open_run(run.path).model
     with torch.no_grad():
-        model.decoder.weight.fill_(torch.nan)
+        model.get_parameter("decoder.weight").fill_(torch.nan)
     with pytest.raises(attentest.InputError, match="the text with id '"):
         list(readings(model, subject.data, subject.rows))
 
@@ -141,16 +142,17 @@ def test_too_few_texts_for_the_clusters_is_said(own_run: attentest.Run) -> None:
         ("information", {"clusters": 1}, "at least 2"),
     ],
 )
-def test_bad_settings(run: attentest.Run, name: str, settings: dict, sentence: str) -> None:
+def test_bad_settings(run: attentest.Run, name: str, settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(attentest.InputError, match=sentence):
         attentest.trial(name, run, **settings)
 
 
 def test_lengths_apart_or_together_give_the_same(run: attentest.Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    subject = replace(subject_of(run), folder=None, model=attentest.open_run(run.path).model)
+    model = attentest.open_run(run.path).model
+    subject = replace(subject_of(run), folder=None, model=model)
     with torch.no_grad():  # weights far from uniform, and logits far from 0
-        subject.model.alignment.outer.weight *= 100
-        subject.model.decoder.weight *= 100
+        for name in ("alignment.outer.weight", "decoder.weight"):
+            model.get_parameter(name).mul_(100)
     found = []
     for enough in (0, 10**9):  # every length on its own, and all together
         monkeypatch.setattr("attentest.trials.permutation._ENOUGH", enough)
@@ -161,7 +163,7 @@ def test_lengths_apart_or_together_give_the_same(run: attentest.Run, monkeypatch
 
 
 def test_differences_that_a_verdict_needs_are_taken_text_by_text(own_run: attentest.Run) -> None:
-    def mean(values: list) -> float:
+    def mean(values: list[Any]) -> float:
         kept = np.array(values, float)
         return float(kept[~np.isnan(kept)].mean())
 

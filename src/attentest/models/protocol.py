@@ -40,7 +40,8 @@ class AttentionModel(Protocol):
     A model of several sites may be given the weights of one of them and finds the others itself.
     """
 
-    sites: Sequence[str]
+    @property
+    def sites(self) -> Sequence[str]: ...  # to be read only: a list or a tuple in a class will do
 
     def encode(self, batch: Batch) -> Encoded: ...
 

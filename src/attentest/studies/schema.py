@@ -35,7 +35,7 @@ class Study:
     title: str = ""
     paper: str = ""  # whose published figures to set ours beside
     corpora: tuple[str, ...] = ()
-    columns: dict[str, str] = field(default_factory=dict)  # of files: text, label, split, …
+    columns: dict[str, Any] = field(default_factory=dict)  # of files: text, label, split, …
     models: tuple[dict[str, Any], ...] = ({},)
     seeds: tuple[int, ...] = (0,)
     training: dict[str, Any] = field(default_factory=dict)
