@@ -1,13 +1,15 @@
-"""Every encoder × alignment × projection: the protocol, and padding, batch and order that change nothing."""
+"""Encoders, alignments, projections, every two together: the protocol, and that padding, batch, order change nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from all_pairs import over_pairs
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -21,11 +23,17 @@ ENCODER_CHOICES = [(name, "softmax") for name in ENCODERS] + [("transformer", "s
 ROUNDING = 1e-6  # of gradients here, whose terms are at most about 1 and sum up in float32
 PARAMETERS = {"sparsegen": ["sparsegen:0.5", "sparsegen:-3"], "entmax": ["entmax", "entmax:1.3"]}
 PROJECTION_CHOICES = [spec for name in PROJECTIONS for spec in PARAMETERS.get(name, [name])]
+CLASS_COUNTS = (2, 4)
+MODELS: dict[str, Collection[Any]] = {
+    "encoder, self_projection": ENCODER_CHOICES,
+    "alignment": ALIGNMENTS,
+    "projection": PROJECTION_CHOICES,
+}
 
 every_encoder = pytest.mark.parametrize(("encoder", "self_projection"), ENCODER_CHOICES)
 every_alignment = pytest.mark.parametrize("alignment", ALIGNMENTS)
 every_projection = pytest.mark.parametrize("projection", PROJECTION_CHOICES)
-both_class_counts = pytest.mark.parametrize("classes", [2, 4])
+both_class_counts = pytest.mark.parametrize("classes", CLASS_COUNTS)
 
 
 def make_model(
@@ -101,10 +109,7 @@ def largest_deviation(model: Classifier, texts: tuple[list[np.ndarray], list[np.
     return worst
 
 
-@every_encoder
-@every_alignment
-@every_projection
-@both_class_counts
+@over_pairs(MODELS | {"classes": CLASS_COUNTS})
 def test_padding_batch_size_and_order_change_nothing(
     encoder: str, self_projection: str, alignment: str, projection: str, classes: int
 ) -> None:
@@ -115,10 +120,7 @@ def test_padding_batch_size_and_order_change_nothing(
     assert largest_deviation(sharp, make_texts(11)) <= 1e-12
 
 
-@every_encoder
-@every_alignment
-@every_projection
-@both_class_counts
+@over_pairs(MODELS | {"classes": CLASS_COUNTS})
 def test_follows_the_protocol(
     encoder: str, self_projection: str, alignment: str, projection: str, classes: int
 ) -> None:
@@ -183,9 +185,7 @@ def is_sparse(projection: str) -> bool:
     return projection.startswith(("sparse", "entmax"))
 
 
-@every_encoder
-@every_alignment
-@every_projection
+@over_pairs(MODELS)
 def test_gradients_reach_every_parameter(encoder: str, self_projection: str, alignment: str, projection: str) -> None:
     # of this seed every layer of ReLUs is on for some tokens and off for others; where they are on for all or for none,
     # a bias adds the same to every score and its gradient is nothing but rounding, which differs between CPUs

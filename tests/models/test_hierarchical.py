@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from all_pairs import over_pairs
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -34,9 +36,8 @@ DOCUMENTS = {
     "one sentence": [[5], [1], [3]],
     "many sentences": [[4, 1, 7], [2], [1, 1, 1, 1, 1, 9], [3, 5]],
 }
+MODELS: dict[str, Collection[Any]] = {"encoder": ENCODERS, "alignment": ALIGNMENTS, "projection": LEARNED}
 every_encoder = pytest.mark.parametrize("encoder", ENCODERS)
-every_alignment = pytest.mark.parametrize("alignment", ALIGNMENTS)
-every_projection = pytest.mark.parametrize("projection", LEARNED)
 every_document = pytest.mark.parametrize("documents", DOCUMENTS.values(), ids=DOCUMENTS)
 
 
@@ -109,10 +110,7 @@ def real_weights(weights: dict[str, Tensor], batch: Batch, model: Hierarchical) 
     return words, [row[real] for row, real in zip(weights["sentence"], there, strict=True)]
 
 
-@every_encoder
-@every_alignment
-@every_projection
-@every_document
+@over_pairs(MODELS | {"documents": DOCUMENTS.values()})
 @torch.no_grad()
 def test_equals_loops_over_documents_and_sentences(
     encoder: str, alignment: str, projection: str, documents: list[list[int]]
@@ -171,9 +169,7 @@ def test_variants_of_word_weights_equal_one_call_each(encoder: str, monkeypatch:
     assert (found - wanted[chosen]).abs().max() <= 1e-12
 
 
-@every_encoder
-@every_alignment
-@every_projection
+@over_pairs(MODELS)
 @torch.no_grad()
 def test_padding_batch_size_and_order_change_nothing(encoder: str, alignment: str, projection: str) -> None:
     documents = [*DOCUMENTS["many sentences"], *DOCUMENTS["one sentence"]]

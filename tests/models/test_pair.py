@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from all_pairs import over_pairs
 from torch import Tensor
 
 import attentest
@@ -106,10 +107,14 @@ def test_equals_the_formulas_one_pair_at_a_time(alignment: str, decoder: str, pa
         assert (weights["token"][place, : len(text)] - alpha).abs().max() <= 1e-12
 
 
-@pytest.mark.parametrize("decoder", DECODERS)
-@pytest.mark.parametrize("projection", ["softmax", "sparsemax", "entmax", "sparsegen:0.5", "uniform"])
-@pytest.mark.parametrize("alignment", ALIGNMENTS)
-@pytest.mark.parametrize("encoder", ENCODERS)
+@over_pairs(
+    {
+        "encoder": ENCODERS,
+        "alignment": ALIGNMENTS,
+        "projection": ["softmax", "sparsemax", "entmax", "sparsegen:0.5", "uniform"],
+        "decoder": DECODERS,
+    }
+)
 def test_padding_of_both_texts_changes_nothing(encoder: str, alignment: str, projection: str, decoder: str) -> None:
     model = make(encoder=encoder, alignment=alignment, projection=projection, decoder=decoder)
     with torch.no_grad():

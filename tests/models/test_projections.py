@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from all_pairs import over_pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -71,10 +72,14 @@ def assert_on_simplex(weights: Tensor, mask: Tensor) -> None:
     assert (weights[alone].amax(-1) == 1).all()
 
 
-@pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("scale", [1.0, 1e4, 1e30, 1e-8, 0.0])
-@pytest.mark.parametrize("shift", [0.0, -1e8, 1e8])
-@pytest.mark.parametrize("spec", SPECS)
+@over_pairs(
+    {
+        "spec": SPECS,
+        "shift": [0.0, -1e8, 1e8],
+        "scale": [1.0, 1e4, 1e30, 1e-8, 0.0],
+        "training": [False, True],
+    }
+)
 def test_weights_lie_on_the_simplex_of_the_real_tokens(spec: str, shift: float, scale: float, training: bool) -> None:
     scores = random_scores(1, 5, 12) * scale + shift
     for garbage in GARBAGE:

@@ -41,7 +41,7 @@ class AttentionModel(Protocol):
     """
 
     @property
-    def sites(self) -> Sequence[str]: ...  # to be read only: a list or a tuple in a class will do
+    def sites(self) -> Sequence[str]: ...  # read only, so that a list or a tuple will do
 
     def encode(self, batch: Batch) -> Encoded: ...
 
@@ -132,5 +132,6 @@ def provides(model: object, capability: type[Capability]) -> TypeGuard[Capabilit
     From Python 3.12 on, isinstance does not see methods that are submodules of an nn.Module (`self.embed =
     nn.Embedding(…)`) or that a wrapper such as torch.compile passes on; this does.
     """
-    names = {name for kind in capability.__mro__ for name in vars(kind) if not name.startswith("_")}
-    return all(callable(getattr(model, name, None)) for name in names)
+    members = (member for kind in capability.__mro__ for member in vars(kind).items())
+    methods = {name for name, member in members if callable(member) and not name.startswith("_")}
+    return all(callable(getattr(model, name, None)) for name in methods)
