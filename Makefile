@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo test test-anywhere lint docs bench reproduce clean
+.PHONY: install demo test test-anywhere wheel-test lint docs bench reproduce clean
 
 install: .venv/ready
 
@@ -29,6 +29,10 @@ KERNELS := tests/models tests/measures tests/importance tests/trials tests/text 
 test-anywhere: .venv/ready
 	ATEN_CPU_CAPABILITY=avx2 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' $(KERNELS)
 	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' $(KERNELS)
+
+# the built package, with the source out of sight
+wheel-test: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/python tests/surface/wheel_check.py
 
 lint: .venv/ready
 	$(BIN)/ruff check .

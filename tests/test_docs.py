@@ -39,7 +39,7 @@ from attentest.trials import TRIALS, trial_class
 from attentest.trials.scores import SCORES
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 HEADINGS = (
     *("Question", "Definition", "Formula", "Settings", "What it gives"),
@@ -94,10 +94,12 @@ def test_every_page_has_commands_to_try() -> None:
     assert not {f"docs/{page}" for page in KINDS} - tried
 
 
-def test_readme_names_commands_that_the_makefile_has() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+def test_pages_name_commands_that_the_makefile_has() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     named = set(re.findall(r"make ([a-z]+)", README))
     assert {"demo", "test", "bench", "lint", "reproduce"} <= named <= targets
+    assert set(re.findall(r"`make ([a-z-]+)", contributing)) == targets - {"demo", "reproduce", "clean"}
 
 
 def test_the_python_example_runs(
@@ -173,7 +175,7 @@ def test_a_trial_has_a_page_with_all_its_parts(page: str) -> None:
 
 
 def test_no_page_is_about_what_is_not_there() -> None:
-    pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
+    pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")}
     assert {page for page in pages if "/" in page} == {*KINDS, "trials/README.md"}
 
 

@@ -177,7 +177,7 @@ def test_without_scikit_learn_a_message_says_what_to_install() -> None:
         "except attentest.InputError as error: print(error)"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "pip install scikit-learn" in said.stdout
+    assert "pip install 'attentest[sklearn]'" in said.stdout
 
 
 class OfNumbers(AttentionClassifier):

@@ -24,7 +24,7 @@ try:
     from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 except ImportError as error:
     raise InputError(
-        "AttentionClassifier needs scikit-learn, which is not installed: pip install scikit-learn"
+        "AttentionClassifier needs scikit-learn, which is not installed: pip install 'attentest[sklearn]'"
     ) from error
 
 

@@ -1,4 +1,4 @@
-"""Encoders, alignments, projections, every two together: the protocol, and that padding, batch, order change nothing."""
+"""Encoders, alignments, projections, every two together: the protocol; padding, batch and order change nothing."""
 
 from __future__ import annotations
 

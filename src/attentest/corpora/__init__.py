@@ -27,3 +27,7 @@ __getattr__ = lazy_names(
         "sources": ["FORMATS", "GENERATED", "corpus_names"],
     },
 )
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
