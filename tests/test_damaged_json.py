@@ -14,10 +14,13 @@ import pytest
 import attentest
 from attentest.audits import Audit
 from attentest.engine.store import DamagedError, Store
+from attentest.reports.gather import kept_thresholds
 from attentest.reports.write import write_report
 from attentest.studies.cells import read_cells
 from attentest.studies.folder import status, write_plan
+from attentest.studies.results import read_summary
 from attentest.trials import subject_of
+from attentest.trials.stored import read_finding
 
 WRONG: tuple[tuple[str, Any], ...] = (("a list", [[]]), ("a number", 17.5), ("a word", "word"), ("null", None))
 FREE = {
@@ -49,12 +52,11 @@ RUN = (
     Case("vocabulary.json", lambda folder: attentest.open_run(folder).vocabulary),
 )
 AUDIT = (
-    Case("summary.json", write_report),
-    Case("verdict.json", write_report),
-    Case("findings/*-removal/finding.json", write_report),
+    Case("summary.json", read_summary),
+    Case("verdict.json", kept_thresholds),
+    Case("findings/*-removal/finding.json", lambda folder: read_finding(next(folder.glob("findings/*-removal")))),
     Case("plan.json", status),
     Case("status.json", status),
-    Case("model/run.json", attentest.open_run),
 )
 
 
@@ -97,14 +99,16 @@ def damages(content: Any) -> Iterator[tuple[str, Any]]:
         yield f"the whole is {name}", value
 
 
-def outcome(read: Callable[[], object], file: Path) -> str | None:
+def outcome(read: Callable[[], object]) -> str | None:
     """The message, or None if nothing was wrong with it; anything but a message fails the test."""
     try:
         read()
     except (attentest.InputError, DamagedError) as error:
-        assert file.name in str(error), str(error)
         return str(error)
     return None
+
+
+OF_OTHERS = ("already holds another run", "is not there", "does not belong to this run", "there is no such")
 
 
 def check(case: Case, folder: Path, work: Path) -> list[str]:
@@ -116,14 +120,16 @@ def check(case: Case, folder: Path, work: Path) -> list[str]:
     told = []
     for what, damaged in damages(content):
         file.write_text(json.dumps(damaged), encoding="utf-8")
-        message = outcome(lambda: case.read(mine), file)
+        message = outcome(lambda: case.read(mine))
         if message is not None:
+            # a value of the right type may name another file, or be another run's
+            assert file.name in message or any(part in message for part in OF_OTHERS), f"{what}: {message}"
             told.append(f"{what}: {message}")
     for text in ("", "[", "{" * 3000, "nul", "[" * 100_000):
         file.write_text(text, encoding="utf-8")
-        assert outcome(lambda: case.read(mine), file)
+        assert outcome(lambda: case.read(mine))
     file.write_text(usual, encoding="utf-8")
-    assert outcome(lambda: case.read(mine), file) is None
+    assert outcome(lambda: case.read(mine)) is None
     return told
 
 
@@ -133,7 +139,7 @@ def test_of_a_run(case: Case, run: attentest.Run, tmp_path: Path) -> None:
     assert told
     if case.file == "run.json":
         for field in ("format", "corpus", "fingerprint", "classes", "model", "training", "text", "notes"):
-            assert any(f"'{field}') missing" in line and f"`{field}`" in line for line in told), field
+            assert any(f"'{field}'" in line and "missing:" in line and f"`{field}`" in line for line in told), field
 
 
 @pytest.mark.parametrize("case", AUDIT, ids=lambda case: case.file)
@@ -157,7 +163,7 @@ def test_a_missing_field_is_named(name: str, audited: Audit, tmp_path: Path) -> 
     read = status if name == "plan.json" else write_report
     for field in REQUIRED[name]:
         file.write_text(json.dumps(without(content, (field,))), encoding="utf-8")
-        message = outcome(lambda: read(mine), file)
+        message = outcome(lambda: read(mine))
         assert message is not None
         assert f"`{field}`" in message
 
@@ -170,9 +176,12 @@ def test_of_the_store(audited: Audit, tmp_path: Path) -> None:
     file = store.path(key) / "entry.json"
     content = json.loads(file.read_text(encoding="utf-8"))
     read = {name: content[name] for name in ("key", "files")}
+    listed = len(content["files"])
     for _, damaged in damages(read):
+        if isinstance(damaged, dict) and len(damaged.get("files") or ()) == listed - 1:
+            continue  # of a file that is not listed nobody knows
         file.write_text(json.dumps(damaged), encoding="utf-8")
-        with pytest.raises(DamagedError, match="damaged"):
+        with pytest.raises(DamagedError):
             store.fetch(key)
     file.write_text(json.dumps(content), encoding="utf-8")
     store.fetch(key)
@@ -180,7 +189,7 @@ def test_of_the_store(audited: Audit, tmp_path: Path) -> None:
     content = json.loads(register.read_text(encoding="utf-8"))
     for _, damaged in damages(content):
         register.write_text(json.dumps(damaged), encoding="utf-8")
-        outcome(lambda: store.collect(dry_run=True), register)
+        outcome(lambda: store.collect(dry_run=True))
 
 
 def test_of_cells(tmp_path: Path) -> None:
@@ -188,8 +197,9 @@ def test_of_cells(tmp_path: Path) -> None:
     file = tmp_path / "cells.json"
     for what, damaged in damages(cells):
         file.write_text(json.dumps(damaged), encoding="utf-8")
-        message = outcome(lambda: read_cells(tmp_path), file)
-        allowed = ("'model') missing", "is null", "is a number", "0,) missing", "the whole is a list")
+        message = outcome(lambda: read_cells(tmp_path))
+        # numbers may be undefined, names may be any words, and there may be no cells
+        allowed = ("'model') missing", "is null", "is a number", "is a word", "(0,) missing")
         assert message or any(part in what for part in allowed), what
 
 
@@ -204,7 +214,7 @@ def test_a_corpus_that_was_saved(tmp_path: Path) -> None:
     content = json.loads(table.schema.metadata[key])
     for what, damaged in damages(content):
         pq.write_table(table.replace_schema_metadata({key: json.dumps(damaged)}), file)
-        message = outcome(lambda: attentest.load(file), file)
+        message = outcome(lambda: attentest.load(file))
         assert message or "notes" in what or "'name',) is a word" in what or "is a word" in what, what
 
 
