@@ -178,7 +178,8 @@ def test_of_the_store(audited: Audit, tmp_path: Path) -> None:
     read = {name: content[name] for name in ("key", "files")}
     listed = len(content["files"])
     for _, damaged in damages(read):
-        if isinstance(damaged, dict) and len(damaged.get("files") or ()) == listed - 1:
+        files = damaged.get("files") if isinstance(damaged, dict) else None
+        if isinstance(files, dict) and len(files) == listed - 1:
             continue  # of a file that is not listed nobody knows
         file.write_text(json.dumps(damaged), encoding="utf-8")
         with pytest.raises(DamagedError):
