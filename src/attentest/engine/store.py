@@ -77,9 +77,12 @@ class Store:
     def manifest(self, key: str) -> Manifest:
         try:
             self._bring(key)
-            return read_as(self.path(key) / MANIFEST, Manifest)
+            found = read_as(self.path(key) / MANIFEST, Manifest)
         except InputError as error:
             raise DamagedError(str(error).rstrip(".")) from error
+        if found.key != key:
+            raise DamagedError(f"{self.path(key) / MANIFEST} is of another entry: `key` is {found.key}")
+        return found
 
     def fetch(self, key: str) -> Path:
         """The entry's folder, its files checked."""

@@ -141,13 +141,13 @@ def _through_bilstm(
     gradient = torch.zeros_like(embedded)
     lengths = batch.mask.sum(1)
 
+    # not in the threads: `differentiable` switches cuDNN for the whole process
+    by_hidden = hidden_gradients(model, encoded, through_attention=through_attention).gradient
+
     def walk(texts: Int[Tensor, group]) -> None:
-        some, longest = encoded.take(texts), int(lengths[texts].max())
-        preset = None if some.preset is None else some.preset[:, :longest]
-        some = replace(some, hidden=some.hidden[:, :longest], mask=some.mask[:, :longest], preset=preset)
-        by_hidden = hidden_gradients(model, some, through_attention=through_attention).gradient
-        gradient[texts, :longest] = back_through_bilstm(
-            encoder, inputs, words[texts, :longest], some.mask, some.hidden, by_hidden
+        read = texts, slice(int(lengths[texts].max()))
+        gradient[read] = back_through_bilstm(
+            encoder, inputs, words[read], batch.mask[read], encoded.hidden[read], by_hidden[read]
         )
 
     over_cores(walk, lengths.argsort(stable=True).split(TEXTS))

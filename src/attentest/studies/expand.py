@@ -30,7 +30,7 @@ STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
 TRAINING_COST, TRIAL_COST, START = 2.5e-5, 5e-5, 2.0
 CHARACTERS = 5.5  # of a token with what follows it, about
-CHEAP = 2  # trials of a model that cost no more are held together
+CHEAP = 2  # trials of a model that cost no more share one reading of its texts, and so do the others
 
 
 @dataclass
@@ -274,7 +274,7 @@ class _Block:
             modules=(kind.__module__,),
             places={"device": self.device},
             seconds=START + self.tokens[1] * TRIAL_COST * kind.cost,
-            together=f"{run.key} {self.study.texts} {site}" if kind.cost <= CHEAP else "",
+            together=f"{run.key} {self.study.texts} {site} {'cheap' if kind.cost <= CHEAP else 'dear'}",
         )
 
     def _instances(self) -> Step:
