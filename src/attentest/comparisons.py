@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from attentest.display.tables import html_table, text_table
-from attentest.engine.choose import open_store, runner_for
-from attentest.engine.scheduler import Outcome, Watcher
-from attentest.engine.store import Store
+from attentest.engine.scheduler import Outcome
 from attentest.reports.result import Page
 from attentest.reports.write import verdicts_of, write_report
 from attentest.studies.comparison import plan_comparison
-from attentest.studies.run_study import run_planned
+from attentest.studies.run_study import USUAL, RunningGiven, planned_runs
 from attentest.studies.verdict import check_thresholds
+from attentest.training.keywords import takes
 from attentest.training.run import Run
 
 if TYPE_CHECKING:
@@ -84,6 +83,7 @@ class Comparison(Page):
         return html_table(_HEADER, self._shown(), self._caption())
 
 
+@takes(RunningGiven, USUAL)
 def compare(
     a: Run | str | Path,
     b: Run | str | Path,
@@ -93,19 +93,13 @@ def compare(
     texts: int | None = None,
     device: str = "auto",
     thresholds: Mapping[str, float] | None = None,
-    overwrite: bool = False,
-    engine: str = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    store: Store | str | Path | None = None,
-    watchers: Sequence[Watcher] = (),
+    **given: Unpack[RunningGiven],
 ) -> Comparison:
     """Run the same trials on two finished runs, measure how far they are apart, and write one page about both."""
     check_thresholds(thresholds or {})
-    make_runner = runner_for(engine, workers, address)
+    run_plan = planned_runs(given)
     first, second = (Run(run) if isinstance(run, str | Path) else run for run in (a, b))
-    planned = plan_comparison(first, second, budget, texts, device)
     folder = Path(out)
-    outcome = run_planned(planned, folder, make_runner, open_store(store), watchers, overwrite)
+    outcome = run_plan(plan_comparison(first, second, budget, texts, device), folder)
     report, page = write_report(folder, thresholds=thresholds or {})
     return Comparison(folder, page, report, outcome)

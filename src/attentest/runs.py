@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, Unpack
 
 from attentest import training
 from attentest.audits import Audit, audit
-from attentest.engine.scheduler import Watcher
-from attentest.engine.store import Store
+from attentest.studies.run_study import USUAL, RunningGiven
+from attentest.training.keywords import takes
 from attentest.trials import Finding
 from attentest.trials import trial as put_on_trial
 from attentest.trials.base import Trial
@@ -33,6 +33,7 @@ class Run(training.Run):
         """Put its attention on one trial, by name with its `settings` or a Trial of your own."""
         return put_on_trial(name, self, texts=texts, site=site, device=device, **settings)
 
+    @takes(RunningGiven, USUAL)
     def audit(
         self,
         out: str | Path = "audit",
@@ -41,28 +42,10 @@ class Run(training.Run):
         texts: int | None = None,
         device: str = "auto",
         thresholds: Mapping[str, float] | None = None,
-        overwrite: bool = False,
-        engine: str = "local",
-        workers: int | None = None,
-        address: str | None = None,
-        store: Store | str | Path | None = None,
-        watchers: Sequence[Watcher] = (),
+        **given: Unpack[RunningGiven],
     ) -> Audit:
         """Audit this model as it is; attentest.audit(corpus, model=run) also trains others to compare it with."""
-        return audit(
-            self,
-            out,
-            budget=budget,
-            texts=texts,
-            device=device,
-            thresholds=thresholds,
-            overwrite=overwrite,
-            engine=engine,
-            workers=workers,
-            address=address,
-            store=store,
-            watchers=watchers,
-        )
+        return audit(self, out, budget=budget, texts=texts, device=device, thresholds=thresholds, **given)
 
 
 def _mine(make: Callable[Given, training.Run]) -> Callable[Given, Run]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
-from attentest.cli.options import BUDGETS, ENGINES, RUNNING, counted, offering
+from attentest.cli.options import BUDGETS, ENGINES, RUNNING, Device, counted, offering
 
 if TYPE_CHECKING:
     from attentest.engine.scheduler import Outcome, Watcher
@@ -52,6 +53,30 @@ StorePlace = Annotated[
         rich_help_panel=RUNNING,
     ),
 ]
+
+
+_RUNNING: dict[str, tuple[Any, Any]] = {
+    "dry_run": (DryRun, False),
+    "engine": (Engine, "local"),
+    "workers": (Workers, None),
+    "address": (Address, None),
+    "device": (Device, "auto"),
+    "store": (StorePlace, None),
+}
+
+
+def engine_options(*names: str) -> list[inspect.Parameter]:
+    """Options about how steps run, all of them or those with these names."""
+    chosen = {name: _RUNNING[name] for name in names or _RUNNING}
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in chosen.items()
+    ]
+
+
+def engine_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What `study`, `audit` and `compare` are told about how to run."""
+    return {name: given[name] for name in ("engine", "workers", "address", "store") if name in given}
 
 
 @contextmanager

@@ -73,14 +73,14 @@ def option_of(setting: Setting, panel: str, without: str | None = None) -> inspe
     )
 
 
-def with_options(*options: inspect.Parameter) -> Callable[[Command], Command]:
-    """A command that takes these options as `**given`, shown before its own keyword-only ones."""
+def with_options(*options: inspect.Parameter, last: Iterable[inspect.Parameter] = ()) -> Callable[[Command], Command]:
+    """A command that takes these options as `**given`, shown before its own keyword-only ones; `last` behind them."""
 
     def extend(function: Command) -> Command:
         signature = inspect.signature(function, eval_str=True)
         own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
         first = [one for one in own if one.kind is not one.KEYWORD_ONLY]
-        parameters = [*first, *options, *(one for one in own if one.kind is one.KEYWORD_ONLY)]
+        parameters = [*first, *options, *(one for one in own if one.kind is one.KEYWORD_ONLY), *last]
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return function
 

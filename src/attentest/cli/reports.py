@@ -9,24 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer import Argument, Option
 
+from attentest.cli import engines
 from attentest.cli.app import command
 from attentest.cli.corpus_options import NAMES, corpus_arguments, corpus_options
-from attentest.cli.engines import (
-    Address,
-    DryRun,
-    Engine,
-    Overwrite,
-    StorePlace,
-    Workers,
-    budget_option,
-    print_outcome,
-    print_plan,
-    watched,
-)
+from attentest.cli.engines import Overwrite, budget_option, engine_arguments, engine_options, watched
 from attentest.cli.options import (
     PAIR,
     AsJson,
-    Device,
     chosen,
     flag_of,
     named_values,
@@ -95,6 +84,7 @@ FailOn = Annotated[
 @with_options(
     *corpus_options(*(name for name in NAMES if name != "rows")),
     *(option_of(known_settings()[name][1], SETTINGS, without) for name, without in COMMON.items()),
+    last=engine_options(),
 )
 def audit(
     source: Annotated[
@@ -129,12 +119,6 @@ def audit(
             rich_help_panel=SETTINGS,
         ),
     ] = None,
-    dry_run: DryRun = False,
-    engine: Engine = "local",
-    workers: Workers = None,
-    address: Address = None,
-    device: Device = "auto",
-    store: StorePlace = None,
     **given: Any,
 ) -> None:
     """Audit a model's attention: train a model (or use yours) and comparison models, run the trials, write a page."""
@@ -152,13 +136,13 @@ def audit(
         "model": model,
         "rows": rows,
         "texts": texts,
-        "device": device,
+        "device": given["device"],
         **columns,
         "options": options,
         **_given_settings(given, setting or []),
     }
-    if dry_run:
-        print_plan(audits.plan(source, **asked), Store(store), as_json)
+    if given["dry_run"]:
+        engines.print_plan(audits.plan(source, **asked), Store(given["store"]), as_json)
         return
     with watched(as_json) as watcher:
         found = audits.audit(
@@ -166,18 +150,15 @@ def audit(
             out,
             thresholds=thresholds,
             overwrite=overwrite,
-            engine=engine,
-            workers=workers,
-            address=address,
-            store=store,
             watchers=[watcher],
+            **engine_arguments(given),
             **asked,
         )
     outcome = found.outcome
     if as_json:
         print(json.dumps(without_nan(found.as_dict()), ensure_ascii=False))
     else:
-        print_outcome(outcome)
+        engines.print_outcome(outcome)
         _print_verdicts(found.verdicts)
         print(f"{found.report.lead}\n{found.page}")
     true = failed(found.verdicts, on)
@@ -229,6 +210,7 @@ def report(
 
 
 @command()
+@with_options(last=engine_options("workers", "device", "store"))
 def compare(
     a: Annotated[Path, Argument(help="Folder of a finished run.")],
     b: Annotated[Path, Argument(help="Folder of another finished run.")],
@@ -238,10 +220,7 @@ def compare(
     texts: Texts = None,
     threshold: Thresholds = None,
     as_json: AsJson = False,
-    *,
-    workers: Workers = None,
-    device: Device = "auto",
-    store: StorePlace = None,
+    **given: Any,
 ) -> None:
     """Compare two models: the same trials on each, their differences, and heat maps of both on one page."""
     from attentest import comparisons
@@ -255,16 +234,15 @@ def compare(
             budget=budget,
             texts=texts,
             thresholds=named_values(threshold or []),
-            device=device,
+            device=given["device"],
             overwrite=overwrite,
-            workers=workers,
-            store=store,
             watchers=[watcher],
+            **engine_arguments(given),
         )
     if as_json:
         print(json.dumps(without_nan(found.as_dict()), ensure_ascii=False))
     else:
-        print_outcome(found.outcome)
+        engines.print_outcome(found.outcome)
         for block in found.report.blocks:
             if block.verdicts:
                 print(f"\n{block.name}")

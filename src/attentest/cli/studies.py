@@ -12,21 +12,11 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from attentest.cli import engines
 from attentest.cli.app import app, command, store_app, store_command
 from attentest.cli.corpus_options import corpus_options
-from attentest.cli.engines import (
-    Address,
-    DryRun,
-    Engine,
-    Overwrite,
-    StorePlace,
-    Workers,
-    budget_option,
-    print_outcome,
-    print_plan,
-    watched,
-)
-from attentest.cli.options import AsJson, Device, counted, offering, with_options
+from attentest.cli.engines import Overwrite, StorePlace, budget_option, engine_arguments, engine_options, watched
+from attentest.cli.options import AsJson, counted, offering, with_options
 from attentest.errors import InputError
 
 app.add_typer(store_app, name="store")
@@ -45,7 +35,7 @@ def _corpora() -> Iterable[str]:
 
 
 @command()
-@with_options(*corpus_options("data_dir"))
+@with_options(*corpus_options("data_dir"), last=engine_options())
 def study(
     name: Annotated[
         str,
@@ -74,13 +64,6 @@ def study(
         Option(help="Most rows of each corpus, drawn evenly from splits and classes [set by the budget]."),
     ] = None,
     as_json: AsJson = False,
-    *,
-    dry_run: DryRun = False,
-    engine: Engine = "local",
-    workers: Workers = None,
-    address: Address = None,
-    device: Device = "auto",
-    store: StorePlace = None,
     **given: Any,
 ) -> None:
     """Run the study of a paper, or your own: train the models, run the trials, compare with the published figures."""
@@ -92,8 +75,9 @@ def study(
         raise InputError(f"'{more[0]}' was not expected; name corpora after --corpus.")
     corpora = [*(corpus or []), *(more or [])]
     data_dir = given["data_dir"]
-    if dry_run:
-        print_plan(run_study.plan_study(chosen, budget, corpora, data_dir, rows), Store(store), as_json)
+    if given["dry_run"]:
+        planned = run_study.plan_study(chosen, budget, corpora, data_dir, rows)
+        engines.print_plan(planned, Store(given["store"]), as_json)
         return
     with watched(as_json) as watcher:
         found = run_study.study(
@@ -103,18 +87,15 @@ def study(
             budget=budget,
             rows=rows,
             data_dir=data_dir,
-            device=device,
+            device=given["device"],
             overwrite=overwrite,
-            engine=engine,
-            workers=workers,
-            address=address,
-            store=store,
             watchers=[watcher],
+            **engine_arguments(given),
         )
     if as_json:
         print(json.dumps(found.as_dict(), ensure_ascii=False))
     else:
-        print_outcome(found.outcome)
+        engines.print_outcome(found.outcome)
         print(found.summary)
         print(f"{found.folder}  (its page: attentest report {shlex.quote(str(found.folder))})")
     if found.outcome.failed:

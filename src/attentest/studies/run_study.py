@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from attentest.display.show import show, to_pandas
 from attentest.engine.choose import open_store, runner_for
 from attentest.engine.perform import perform
 from attentest.engine.scheduler import Outcome, Runner, Watcher, run_plan
 from attentest.engine.store import Store
+from attentest.errors import unknown_name
 from attentest.files import copy_folder, read_table
 from attentest.studies import find_study
 from attentest.studies.expand import StudyPlan, budget_name, expand, with_budget
 from attentest.studies.folder import StatusFile, export, write_plan
 from attentest.studies.schema import Study
+from attentest.training.keywords import takes
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -85,6 +87,34 @@ def run_planned(
     return outcome
 
 
+class RunningGiven(TypedDict, total=False):
+    """How the steps of a plan are run, and where their results are kept."""
+
+    overwrite: bool
+    engine: str
+    workers: int | None
+    address: str | None
+    store: Store | str | Path | None
+    watchers: Sequence[Watcher]
+
+
+USUAL = {"overwrite": False, "engine": "local", "workers": None, "address": None, "store": None, "watchers": ()}
+
+
+def planned_runs(given: RunningGiven) -> Callable[[StudyPlan, Path], Outcome]:
+    """What runs a plan into a folder; made first, so that a wrong engine is refused before anything is planned."""
+    for name in given:
+        if name not in USUAL:
+            raise unknown_name("option", name, USUAL)
+    make_runner = runner_for(given.get("engine", "local"), given.get("workers"), given.get("address"))
+
+    def run(planned: StudyPlan, folder: Path) -> Outcome:
+        store, watchers = open_store(given.get("store")), given.get("watchers", ())
+        return run_planned(planned, folder, make_runner, store, watchers, given.get("overwrite", False))
+
+    return run
+
+
 @dataclass(frozen=True)
 class StudyResult:
     """A study's folder, and how its steps went."""
@@ -126,6 +156,7 @@ class StudyResult:
         return self.summary
 
 
+@takes(RunningGiven, USUAL)
 def study(
     name: str | Study,
     out: str | Path | None = None,
@@ -135,21 +166,16 @@ def study(
     rows: int | None = None,
     data_dir: str | Path | None = None,
     device: str = "auto",
-    overwrite: bool = False,
-    engine: str = "local",
-    workers: int | None = None,
-    address: str | None = None,
-    store: Store | str | Path | None = None,
-    watchers: Sequence[Watcher] = (),
+    **given: Unpack[RunningGiven],
 ) -> StudyResult:
     """Run a paper's study (jain2019, wiegreffe2019, …) or your own from a YAML file.
 
     `corpus` names one or several corpora instead of the study's own, `out` the folder [studies/NAME].
     """
-    make_runner = runner_for(engine, workers, address)
+    run = planned_runs(given)
     chosen = find_study(name) if isinstance(name, str) else name
     corpora = [corpus] if isinstance(corpus, str) else list(corpus)
     folder_of_data = None if data_dir is None else Path(data_dir)
     planned = plan_study(chosen, budget, corpora, folder_of_data, rows, device)
     folder = Path(out or Path("studies") / chosen.name)
-    return StudyResult(folder, run_planned(planned, folder, make_runner, open_store(store), watchers, overwrite))
+    return StudyResult(folder, run(planned, folder))
