@@ -10,6 +10,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 import torch
+from random_classifier import WORDS, make_batch, make_model
 from torch import Tensor, nn
 
 from attentest.errors import InputError
@@ -20,24 +21,8 @@ from attentest.text.vocabulary import UNKNOWN
 
 pytest.importorskip("captum")
 
-WORDS, DIMENSION, HIDDEN = 30, 5, 6
 Attribute = Callable[..., Attribution]
 both_sampled = pytest.mark.parametrize("attribute", [lime, kernel_shap])
-
-
-def make_model(encoder: str = "bilstm", projection: str = "softmax", classes: int = 2) -> Classifier:
-    generator = torch.Generator().manual_seed(0)
-    vectors = torch.randn(WORDS, DIMENSION, generator=generator, dtype=torch.float64)
-    model = Classifier(ModelSettings(encoder=encoder, projection=projection, hidden=HIDDEN), vectors, classes).double()
-    for name, parameter in model.named_parameters():
-        if not name.startswith("embedding"):
-            parameter.data = 0.6 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-    return model.eval()
-
-
-def make_batch(lengths: tuple[int, ...] = (3, 1, 7, 4)) -> Batch:
-    generator = np.random.default_rng(1)
-    return batch_of_sequences([generator.integers(2, WORDS, n) for n in lengths])
 
 
 def decisive_model() -> Classifier:

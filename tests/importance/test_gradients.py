@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from random_classifier import LENGTHS, make_batch, make_model
 from torch import Tensor
 
 from attentest.importance.gradients import (
@@ -22,8 +23,6 @@ from attentest.models import Classifier, ModelSettings
 from attentest.models.protocol import Encoded, Weights
 from attentest.text.batches import Batch, batch_of_sequences
 
-WORDS, DIMENSION, HIDDEN = 30, 5, 6
-LENGTHS = (3, 1, 7, 4)
 STEP = 1e-6
 CHOICES = [
     (encoder, projection, classes)
@@ -31,21 +30,6 @@ CHOICES = [
     for projection, classes in (("softmax", 2), ("entmax", 3))
 ]
 every_choice = pytest.mark.parametrize(("encoder", "projection", "classes"), CHOICES)
-
-
-def make_model(encoder: str = "bilstm", projection: str = "softmax", classes: int = 2, seed: int = 0) -> Classifier:
-    generator = torch.Generator().manual_seed(seed)
-    vectors = torch.randn(WORDS, DIMENSION, generator=generator, dtype=torch.float64)
-    model = Classifier(ModelSettings(encoder=encoder, projection=projection, hidden=HIDDEN), vectors, classes).double()
-    for name, parameter in model.named_parameters():
-        if not name.startswith("embedding"):
-            parameter.data = 0.6 * torch.randn(parameter.shape, generator=generator, dtype=torch.float64)
-    return model.eval()
-
-
-def make_batch(lengths: tuple[int, ...] = LENGTHS) -> Batch:
-    generator = np.random.default_rng(1)
-    return batch_of_sequences([generator.integers(2, WORDS, n) for n in lengths])
 
 
 def alone(batch: Batch, place: int) -> Batch:
