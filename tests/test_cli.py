@@ -262,7 +262,7 @@ def test_every_setting_and_every_parameter_of_load_is_an_option_of_train() -> No
     defaults = {one.name: one.default for one in settings_of(CorpusOptions)}
     assert set(defaults) <= set(options)
     del defaults["option"]  # takes the rest
-    assert {p.name: p.default for p in parameters if p.name != "name"} == defaults  # data in memory has no name
+    assert {p.name: p.default for p in parameters} == defaults
 
 
 def test_a_training_that_stands_on_another(tmp_path: Path) -> None:

@@ -94,6 +94,6 @@ def test_text_has_an_encoding() -> None:
 
 
 def test_text_without_an_encoding_is_found() -> None:
-    named = 'a.read_text(encoding="utf-8")\nopen("b")\nopen("b", "rb")\na.write_text("b")\na.open("w")\na.open("wb")'
+    named = 'a.read_text()\nopen("b")\nopen("b", "rb")\na.write_text("b")\na.open("w")\na.open("wb")'
     assert text_of_any_encoding(named) == [1, 2, 4, 5]
     assert text_of_any_encoding('a.read_text(encoding="utf-8")\nopen("x", encoding="ascii")\nread_text(file)') == []

@@ -80,7 +80,7 @@ def changed(path: Path, **fields: Any) -> Path:
 @pytest.mark.parametrize("value", [..., None, 3])
 def test_damaged_metadata(tmp_path: Path, field: str, value: Any) -> None:
     path = changed(load(reviews()).save(tmp_path / "x.parquet"), **{field: value})
-    with pytest.raises(InputError, match=rf"x\.parquet is damaged: its metadata is not what .*{field}"):
+    with pytest.raises(InputError, match=rf"x\.parquet is damaged, or of another version .*{field}"):
         load(path)
 
 

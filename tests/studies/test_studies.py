@@ -6,7 +6,7 @@ import csv
 import json
 import math
 from pathlib import Path
-from typing import ClassVar
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ import attentest
 from attentest.engine import Store
 from attentest.engine.perform import perform
 from attentest.engine.scheduler import run_plan
+from attentest.models import ModelSettings
 from attentest.studies import PAPERS, audit, find_study
 from attentest.studies.cells import Cell, f1_gain
 from attentest.studies.directions import Direction, Side, examine, of_cells, of_published
@@ -400,7 +401,7 @@ def test_published_gains_are_differences_of_what_is_printed() -> None:
 def test_gains_are_set_against_each_other_text_by_text() -> None:
     class Tested:
         classes = ("no", "yes")
-        settings: ClassVar = {"model": {"encoder": "bilstm", "alignment": "additive"}}
+        record = SimpleNamespace(model=ModelSettings(encoder="bilstm", alignment="additive"))
 
         def __init__(self, right: np.ndarray) -> None:
             label = np.arange(len(right)) % 2

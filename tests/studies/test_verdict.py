@@ -126,8 +126,9 @@ def test_nothing_held_is_not_tested_and_says_what_is_missing() -> None:
         assert found.confidence.startswith("Not tested: ")
         for one in found.rulings:
             assert (one.answer, one.figure) == (UNTESTED, None)
-            wanted = one.criterion.against or (one.criterion.kind, one.criterion.trial)
-            expected = one.criterion.absent if one.criterion.kind == PEOPLE else f"the {' '.join(wanted)} was not held"
+            wanted = one.criterion.against or one.criterion.asks
+            missing = f"the {wanted.kind} {wanted.name} was not held"
+            expected = one.criterion.absent if one.criterion.kind == PEOPLE else missing
             assert one.why == expected
 
 

@@ -78,7 +78,7 @@ def test_long_texts_are_cut() -> None:
     data = tokenize_corpus(corpus_of(["a b c d e", "a b c"]), TextSettings(max_tokens=3))
     assert tokens_of(data, 0) == tokens_of(data, 1) == ["a", "b", "c"]
     assert "d" not in data.vocabulary, "what is cut off is not counted"
-    assert data.notes == ("Cut 1 texts to their first 3 tokens (the longest has 5); --max-tokens sets the limit.",)
+    assert data.notes == ("Cut 1 texts to their first 3 tokens (the longest has 5); `max_tokens` sets the limit.",)
     assert data.text(0) == "a b c d e"
 
 
