@@ -56,7 +56,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def run(run: attentest.Run, tmp_path_factory: pytest.TempPathFactory) -> attentest.Run:
     """A copy, in whose folder findings do not disturb other tests."""
     return run.save(tmp_path_factory.mktemp("python") / "small")

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from attentest.studies.run_study import StudyResult, study
     from attentest.trials import Finding, Subject, trial
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "audits": ["Audit", "audit"],
@@ -64,7 +64,3 @@ __getattr__ = lazy_names(
         "trials": ["Finding", "Subject", "trial"],
     },
 )
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 
-def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """The `__getattr__` of a package whose names live in these of its modules."""
+def lazy_names(
+    package: str, homes: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and `__dir__` of a package whose names live in these of its modules."""
     modules = {name: f"{package}.{module}" for module, names in homes.items() for name in names}
 
     def find(name: str) -> Any:
@@ -16,4 +19,4 @@ def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         return getattr(import_module(modules[name]), name)
 
-    return find
+    return find, lambda: sorted({*vars(sys.modules[package]), *modules})

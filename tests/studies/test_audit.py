@@ -344,3 +344,19 @@ def test_a_subjects_audit_writes_over_nothing_else(own: Subject, tmp_path: Path)
     (tmp_path / "audit" / "summary.json").write_text(json.dumps(summary | {"study": "audit of another"}))
     with pytest.raises(attentest.InputError, match="holds the audit of another"):
         attentest.audit(own, tmp_path / "audit")
+
+
+def test_rows_are_a_limit_and_long_texts_still_count(tmp_path: Path) -> None:
+    """Asking for fewer rows than the budget's is never slower than not asking."""
+    words = " ".join(f"w{i % 97}" for i in range(1200))
+    file = tmp_path / "long.csv"
+    lines = [f"{words} {i},{i % 2}" for i in range(1500)]
+    file.write_text("\n".join(["text,label", *lines]), encoding="utf-8")
+
+    def rows(**asked: Any) -> int | None:
+        return plan_audit(str(file), training={**SIZE}, **asked).study.rows
+
+    usual = rows()
+    assert usual == 500  # as few as are sensible
+    assert rows(rows=1400) == usual
+    assert rows(rows=200) == 200

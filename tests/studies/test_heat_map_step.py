@@ -27,7 +27,7 @@ def third(run: attentest.Run, corpus: attentest.Corpus) -> attentest.Run:
 def trained_rows(out: Path, base: attentest.Run, *others: attentest.Run) -> list[dict[str, Any]]:
     inputs = {"run": base.path} | {f"adversary lambda {n}": other.path for n, other in enumerate(others)}
     out.mkdir()
-    step.run({"texts": 5}, inputs, out, Listener())
+    step.run({"texts": 5, "device": "cpu"}, inputs, out, Listener())
     rows = pq.read_table(out / step.FILE).to_pylist()
     names = ["original", "permuted", "adversarial", *([TRAINED] if others else [])]
     assert [row["variant"] for row in rows] == names * 5

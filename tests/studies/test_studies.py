@@ -6,10 +6,12 @@ import csv
 import json
 import math
 from pathlib import Path
-from typing import Any, ClassVar
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from test_engine import Here
@@ -18,6 +20,7 @@ import attentest
 from attentest.engine import Store
 from attentest.engine.perform import perform
 from attentest.engine.scheduler import Watcher, run_plan
+from attentest.models import ModelSettings
 from attentest.studies import PAPERS, audit, find_study
 from attentest.studies.cells import f1_gain
 from attentest.studies.directions import Direction, Side, examine, of_cells, of_published
@@ -399,7 +402,7 @@ def test_published_gains_are_differences_of_what_is_printed() -> None:
 def test_gains_are_set_against_each_other_text_by_text() -> None:
     class Tested:
         classes = ("no", "yes")
-        settings: ClassVar = {"model": {"encoder": "bilstm", "alignment": "additive"}}
+        record = SimpleNamespace(model=ModelSettings(encoder="bilstm", alignment="additive"))
 
         def __init__(self, right: np.ndarray) -> None:
             label = np.arange(len(right)) % 2
@@ -561,3 +564,27 @@ def test_a_direction_is_about_the_studys_first_model_even_where_that_failed(tmp_
     summary = json.loads((store.fetch(partial.key) / "summary.json").read_text(encoding="utf-8"))
     assert [row["replicated"] for row in summary["directions"]] == ["not tested"]
     assert "a \\| b" in (store.fetch(partial.key) / "summary.md").read_text(encoding="utf-8")
+
+
+def test_a_study_of_your_own_has_every_figure_and_means_over_seeds(tmp_path: Path) -> None:
+    content = {
+        "corpora": ["planted"],
+        "rows": 100,
+        "seeds": [0, 1, 2],
+        "texts": 10,
+        "training": SMALL["training"],
+        "trials": ["permutation", "removal"],
+    }
+    out = tmp_path / "out"
+    assert run_study(read_study(written(tmp_path, content)), out, Here, store=Store(tmp_path / "store")).failed == {}
+    rows = pq.read_table(out / "ours.parquet").to_pylist()
+    measured = {(row["seed"], row["variant"], row["measure"]): row["value"] for row in rows}
+    assert {seed for seed, *_ in measured} == {0, 1, 2}
+    assert (0, "permutation", "mean of median TVD") in measured
+    means = {(row["variant"], row["measure"]): row for row in pq.read_table(out / "means.parquet").to_pylist()}
+    mean = means[("removal", "mean ΔJS")]
+    own = [measured[(seed, "removal", "mean ΔJS")] for seed in (0, 1, 2)]
+    assert mean["seeds"] == 3
+    assert mean["mean"] == pytest.approx(sum(own) / 3, rel=1e-12)
+    assert (mean["low"], mean["high"]) == (min(own), max(own))
+    assert "Budget" not in (out / "summary.md").read_text(encoding="utf-8")  # it has none

@@ -334,7 +334,7 @@ def test_a_chart_that_cannot_be_drawn_leaves_a_note_and_its_data(
     assert list(finding.notes) == stored["notes"] == ["before", note]
     assert finding.as_dict()["charts"] == stored["charts"]
     (listed,) = stored["charts"]
-    assert {name for name, value in listed.items() if value is not None} == {"title", "description", "spec", "csv"}
+    assert {name for name, value in listed.items() if value} == {"title", "description", "spec", "csv"}
     assert not list(tmp_path.glob("*.svg"))
     with (tmp_path / listed["csv"]).open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -378,8 +378,7 @@ def test_files_of_a_finding(tmp_path: Any) -> None:
     assert stored["files"] == {"table": "table.parquet", "csv": "table.csv", "finding": "finding.json"}
     assert [chart["title"] for chart in stored["charts"]] == list(charts)
     for chart in stored["charts"]:
-        named = {name for name, value in chart.items() if value is not None}
-        assert named == {"title", "description", "spec", "svg", "png"}
+        assert {name for name, value in chart.items() if value} == {"title", "description", "spec", "svg", "png"}
         assert json.loads((tmp_path / chart["spec"]).read_text(encoding="utf-8")) == charts[chart["title"]]
         assert (tmp_path / chart["svg"]).read_text(encoding="utf-8").startswith("<svg")
         assert (tmp_path / chart["png"]).read_bytes().startswith(b"\x89PNG")

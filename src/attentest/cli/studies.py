@@ -114,7 +114,8 @@ def status(
     if as_json:
         print(json.dumps(asdict(found), ensure_ascii=False))
         return
-    print(f"{found.study}, budget {found.budget}: {found.done} of {counted(found.steps, 'step')} done")
+    budget = f", budget {found.budget}" if found.budget else ""
+    print(f"{found.study}{budget}: {found.done} of {counted(found.steps, 'step')} done")
     for now in found.running.values():
         print(f"  running  {now.name}: {now.stage} {100 * now.share:.0f} %")
     for name, error in found.failed.items():

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "GENERATED", "Corpus", "build_corpus", "corpus_names", "load"]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "build": ["build_corpus"],
@@ -27,7 +27,3 @@ __getattr__ = lazy_names(
         "sources": ["FORMATS", "GENERATED", "corpus_names"],
     },
 )
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])

@@ -52,7 +52,7 @@ __all__ = [
     "provides",
 ]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "alignments": ["ALIGNMENTS"],

@@ -82,13 +82,17 @@ class _Reader:
         if (self.folder / COMPARISON / FINDING).is_file():
             blocks.insert(0, self._beside(summary.title))
         rows = f": {summary.rows:,} rows a corpus at most" if summary.rows else ""
-        tables = {"all figures": "ours.csv", "beside the published figures": "beside_published.csv"}
+        tables = {
+            "all figures": "ours.csv",
+            "means over seeds": "means.csv",
+            "with the published figures": "beside_published.csv",
+        }
         tables |= {"what the paper found": "directions.csv"} if summary.directions else {}
         return Report(
             title=summary.title or summary.study,
             kind=summary.kind,
             lead=lead,
-            facts=[("budget", f"{summary.budget}{rows}"), ("attentest", __version__)],
+            facts=[*([("budget", f"{summary.budget}{rows}")] if summary.budget else []), ("attentest", __version__)],
             notes=notes_of(summary),
             blocks=blocks,
             figures=[self._figure(self.folder, chart) for chart in summary.figures],

@@ -129,19 +129,20 @@ def plan_audit(
         raise InputError(f"rows is {rows}; at least {FEWEST_ROWS} are needed.")
     corpus = source if isinstance(source, Corpus) else load(source, **(columns or {}))
     name = f"{corpus.name}@{corpus.fingerprint()}" if isinstance(source, Corpus) else source
-    chosen = replace(chosen, rows=rows or _rows_for(corpus, chosen), texts=texts or chosen.texts)
+    chosen = replace(chosen, rows=_rows_for(corpus, chosen, rows), texts=texts or chosen.texts)
     if model is not None:  # all others are trained and tested on its texts, however many these are
         given = _settings_of(model, corpus if rows is None else corpus.sample(rows), name, given)
         chosen = replace(chosen, rows=rows)
     return _of_corpus(corpus, name, dict(columns or {}), budget, chosen, given, model, device)
 
 
-def _rows_for(corpus: Corpus, budget: Budget) -> int | None:
-    """As many rows as the budget has, or fewer if they are long; a corpus that has no more is taken whole."""
+def _rows_for(corpus: Corpus, budget: Budget, asked: int | None) -> int | None:
+    """As many rows as were asked for or as the budget has, or fewer if they are long; never more than asked for."""
     if budget.rows is None or budget.tokens is None:
-        return budget.rows
+        return asked or budget.rows
     fitting = int(budget.tokens / max(1.0, mean_tokens(corpus)))
-    return max(FEWEST_SENSIBLE, min(budget.rows, fitting))
+    rows = max(FEWEST_SENSIBLE, min(asked or budget.rows, fitting))
+    return rows if asked is None else min(asked, rows)
 
 
 def _of_corpus(

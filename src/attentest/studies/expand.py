@@ -104,7 +104,7 @@ def with_budget(study: Study, budget: str) -> Study:
 
 def expand(study: Study, budget: str = "paper", data_dir: Path | None = None, device: str = "auto") -> StudyPlan:
     """The plan of a study that has what its budget says already."""
-    found = StudyPlan(study, budget, device=device)
+    found = StudyPlan(study, budget if study.budgets else "", device=device)
     for source in study.corpora:
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
         add_corpus(found, source, options, load(source, **options))

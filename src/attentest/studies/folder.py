@@ -19,7 +19,7 @@ from attentest.files import make_folder, read_as, write_json
 from attentest.studies.expand import StudyPlan
 from attentest.trials.instances import HEAT_MAPS
 
-TABLES = ("ours", "beside_published", "directions")
+TABLES = ("ours", "means", "beside_published", "directions")
 RESULTS = {  # what a summary may leave in a study's folder
     *("findings", "figures", HEAT_MAPS, "comparison", "summary.json", "summary.md"),
     *(f"{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Batch", "TextSettings", "TokenizedCorpus", "Vocabulary", "tokenize_corpus"]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__,
     {
         "batches": ["Batch"],

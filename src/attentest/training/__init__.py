@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Listener", "Run", "TrainingSettings", "open_run", "train"]
 
-__getattr__ = lazy_names(
+__getattr__, __dir__ = lazy_names(
     __name__, {"run": ["Run", "open_run"], "settings": ["TrainingSettings"], "train_model": ["train"]}
 )

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from attentest.files import write_table
@@ -31,7 +32,7 @@ from attentest.studies.results import (
 from attentest.studies.results import INSTANCES as HEAT_MAP_TABLE
 from attentest.studies.steps.instances import FILE as INSTANCES
 from attentest.training.run import Run
-from attentest.trials.cells import Cell
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts.files import listed, save_charts, slug
 from attentest.trials.instances import HEAT_MAPS
 from attentest.trials.stored import ChartFiles, finding_in
@@ -42,13 +43,14 @@ _LONGEST = 80  # characters of a file's name
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     refs = [ResultRef(**row) for row in settings["results"]]
-    results = _Results(out)
+    results = _Results(out, settings["paper"])
     for ref in refs:
         results.add(ref, inputs[ref.role])
     if "beside" in inputs:
         shutil.copytree(inputs["beside"] / "comparison", out / "comparison")
         shutil.copy2(inputs["beside"] / INSTANCES, out / "comparison" / INSTANCES)
     _write_rows(out / "ours.csv", results.rows)
+    _write_rows(out / "means.csv", _means(results.rows))
     figures = across_models(results.placed)
     undrawn = save_charts(out / FIGURES, figures)
     compared = compare(settings["paper"], results.comparable, settings["tolerances"]) if settings["paper"] else []
@@ -78,8 +80,8 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
 class _Results:
     """What the steps of a study gave, as it is laid out in the folder."""
 
-    def __init__(self, out: Path) -> None:
-        self.out = out
+    def __init__(self, out: Path, paper: str) -> None:
+        self.out, self.paper = out, paper
         self.rows: list[dict[str, Any]] = []
         self.comparable: dict[tuple[str, str], list[Cell]] = {}
         self.blocks: dict[str, ModelResult] = {}
@@ -119,18 +121,44 @@ class _Results:
             self._add_cells(ref, read_cells(folder))
         else:
             self._add_cells(ref, cells_of_finding(finding, ref.projection, self.blocks[ref.block].classes))
+        if not self.paper:  # all figures, in the finding's own words
+            self._add_rows(ref, [cell(ref.name, entry, figure) for entry, figure in finding.summary.items()])
 
     def _add_cells(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
-        where = {"corpus": ref.corpus, "model": ref.model, "projection": ref.projection, "seed": ref.seed}
-        self.rows += [{**where, **vars(c), "model": c.model or ref.model} for c in cells]
+        self._add_rows(ref, cells)
         if ref.first:
             self._compare_later(ref, cells)
+
+    def _add_rows(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
+        where = {"corpus": ref.corpus, "model": ref.model, "projection": ref.projection, "seed": ref.seed}
+        self.rows += [{**where, **vars(c), "model": c.model or ref.model} for c in cells]
 
     def _compare_later(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
         """The model with softmax stands for the paper's; others only for what bears their projection's name."""
         for found in cells:
             if ref.projection in ("softmax", found.variant):
                 self.comparable.setdefault((ref.corpus, found.model or ref.model), []).append(found)
+
+
+def _means(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Over the seeds of a study that has several: mean, standard deviation and range of every figure."""
+    if len({row["seed"] for row in rows}) < 2:
+        return []
+    words = ("corpus", "model", "projection", "variant", "measure")
+    values: dict[tuple[str, ...], list[float]] = {}
+    for row in rows:
+        values.setdefault(tuple(row[word] for word in words), []).append(row["value"])
+    return [
+        {
+            **dict(zip(words, key, strict=True)),
+            "mean": float(np.mean(some)),
+            "std": float(np.std(some, ddof=1)) if len(some) > 1 else math.nan,
+            "low": min(some),
+            "high": max(some),
+            "seeds": len(some),
+        }
+        for key, some in values.items()
+    ]
 
 
 def _file_name(role: str, *words: str) -> str:
@@ -182,7 +210,7 @@ def _signed(value: float | None) -> str:
 
 def _page(summary: Summary, compared: Sequence[CellComparison]) -> str:
     rows = f", at most {summary.rows:,} rows a corpus" if summary.rows else ""
-    lines = [f"# {summary.study}", "", f"Budget: {summary.budget}{rows}.", ""]
+    lines = [f"# {summary.study}", "", *([f"Budget: {summary.budget}{rows}.", ""] if summary.budget else [])]
     lines += [f"- **missing, as a step failed**: {name}" for name in summary.missing]
     for finding in summary.findings:
         lines += [f"- **{finding.block}, {finding.name}**: {finding.answer}"]
