@@ -470,16 +470,16 @@ def test_compare(
     assert (found.save(tmp_path / "copy") / "report.html").is_file()
     with pytest.raises(attentest.InputError, match=r"with other settings \(texts 12 instead of 6\)"):
         attentest.compare(run, sibling, texts=6)
-    assert repr(found) == "Comparison('compare/report.html': small beside sibling)"
+    assert repr(found) == "Comparison('compare/report.html': small vs. sibling)"
 
 
 def test_runs_without_folders_are_compared_by_what_they_are(corpus: attentest.Corpus) -> None:
     a, b = (attentest.train(corpus, seed=seed, **SIZE) for seed in (0, 1))
     found = attentest.compare(a, b, texts=12)
     named = "planted bilstm + additive + softmax seed"
-    assert found.report.title == f"{named} 0 beside {named} 1"
+    assert found.report.title == f"{named} 0 vs. {named} 1"
     other = attentest.train(corpus, seed=0, **{**SIZE, "lr": 0.1})
-    names = attentest.compare(a, other, "again", texts=12).report.title.split(" beside ")
+    names = attentest.compare(a, other, "again", texts=12).report.title.split(" vs. ")
     assert len(set(names)) == 2
     with pytest.raises(attentest.InputError, match="was given twice"):
         attentest.compare(a, attentest.train(corpus, seed=0, **SIZE))

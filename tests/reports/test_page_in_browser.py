@@ -322,7 +322,7 @@ def test_it_prints_with_everything_open(reader: Reader) -> None:
 
 def test_heat_maps_of_two_models_are_sorted_by_how_far_they_are_apart(reader: Reader, tmp_path: Path) -> None:
     texts = [sample_report.compared_instance(i, ("small", "adversary x")) for i in range(14)]
-    block = Block("both", "small beside adversary x", [], [], [], texts)
+    block = Block("both", "small vs. adversary x", [], [], [], texts)
     file = tmp_path / "comparison.html"
     file.write_text(render(Report("t", "comparison", "", [], [], [block])), encoding="utf-8")
     reader.page.goto(file.as_uri())

@@ -316,7 +316,7 @@ def test_a_model_of_ones_own_gets_a_page(own: Subject, tmp_path: Path) -> None:
     assert len(block.instances) == 6
     assert found.answer("needed") != "not tested"
     rulings = {r.criterion.name: r for v in found.verdicts for r in v.rulings}
-    assert rulings["needed.trained"].why == "the experiment uniform was not held"
+    assert rulings["needed.trained"].why == "the experiment uniform was not run"
     assert rulings["exclusive.texts"].threshold == 0.9
     assert rulings["faithful.gradient"].why == "the model gives no gradients by its inputs"
     assert rulings["faithful.leave-one-out"].figure is not None

@@ -115,7 +115,7 @@ def test_heat_maps_of_both_in_the_order_of_the_corpus(run: attentest.Run, siblin
 
 
 def test_a_whole_comparison(page: Report) -> None:
-    assert (page.kind, page.title) == ("comparison", "small beside sibling")
+    assert (page.kind, page.title) == ("comparison", "small vs. sibling")
     both, *models = page.blocks
     assert [block.name for block in models] == ["small", "sibling"]
     assert [section.name for section in both.sections] == ["comparison"]
@@ -196,7 +196,7 @@ def test_a_copy_of_a_run_is_no_further_away_than_nothing(run: attentest.Run, tmp
     expanded = plan_comparison(run, copy, texts=5)
     names = [step.name for step in expanded.plan if step.name.startswith("compare ")]
     outer = run.path.parent.name
-    assert names == [f"compare {outer}/small beside a/small"]  # as much of the paths as tells them apart
+    assert names == [f"compare {outer}/small vs. a/small"]  # as much of the paths as tells them apart
     outcome, report, _ = compared(expanded, tmp_path)
     assert outcome.failed == {}
     assert [block.name for block in report.blocks[1:]] == [f"{outer}/small", "a/small"]
