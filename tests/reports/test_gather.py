@@ -77,7 +77,7 @@ def test_of_a_study_of_two_models(tmp_path: Path) -> None:
     assert run_planned(expand(study), out, Here, Store(tmp_path / "store")).failed == {}
     report, page = write_report(out)
     assert (report.kind, len(report.blocks)) == ("study", 2)
-    assert report.lead.startswith("Two models put on trial")
+    assert report.lead.startswith("Two models examined")
     assert len(report.figures) == 1  # both models in one
     assert broken_links(page) == []
     kept = json.loads((out / "verdict.json").read_text(encoding="utf-8"))

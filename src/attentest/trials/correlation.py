@@ -182,4 +182,6 @@ def _answer(summary: Mapping[str, Estimate], pairs: Sequence[str]) -> str:
     between = [summary[f"τ {pair}"].value for pair in pairs if pair not in own and summary[f"τ {pair}"].n]
     if not between:
         return f"{answer}."
-    return f"{answer}. The other measures agree with each other with τ from {min(between):.2f} to {max(between):.2f}."
+    low, high = f"{min(between):.2f}", f"{max(between):.2f}"
+    reached = low if low == high else f"{low} to {high}"
+    return f"{answer}. The other measures reach τ = {reached} among themselves."

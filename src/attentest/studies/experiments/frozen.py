@@ -102,14 +102,14 @@ class Frozen(Experiment):
                 [row for label in (BASE, *chosen) for row in interval(label, summary[f"accuracy, {label}"])],
                 "accuracy on the test texts (0–1)",
                 "Accuracy of the base, of an adversary with everything but attention frozen, and of one with nothing "
-                "frozen, with 95 % intervals (the numbers of Meister et al. 2021, Table 5).",
+                "frozen, with 95 % intervals, as in Meister et al. 2021, Table 5.",
                 "model",
             ),
             "JSD by what may move": intervals(
                 [row for label in chosen for row in interval(label, summary[f"JSD, {label}"])],
                 f"JSD to the base's attention (nats, at most {LARGEST_JSD:.3f})",
                 "Distance of the attention of the frozen and the unfrozen adversary from the base's, with 95 % "
-                "intervals (the numbers of Meister et al. 2021, Table 5).",
+                "intervals, as in Meister et al. 2021, Table 5.",
                 "model",
             ),
         }

@@ -73,8 +73,8 @@ class Guides(Experiment):
         chart = intervals(
             [row for guide in GUIDES.values() for row in interval(guide, summary[f"f1, {guide}"])],
             "F1 on the test texts (0–1)",
-            "F1 of a model without context by the weights that guide it, with 95 % intervals (the numbers of Wiegreffe "
-            "& Pinter 2019, Table 3).",
+            "F1 of a model without context by the weights that guide it, with 95 % intervals, as in Wiegreffe & Pinter "
+            "2019, Table 3.",
             "guide",
         )
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, {"F1 by guide": chart}), cells)

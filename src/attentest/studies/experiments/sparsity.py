@@ -102,8 +102,8 @@ def _charts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Chart]:
         "entropy of ": (
             "entropy against λ",
             "normalised entropy (0: one token, 1: all equal)",
-            "The normalised entropy of attention and of gradients, against the λ of sparsegen, with 95 % intervals "
-            "(summarised in Meister et al. 2021, Table 2).",
+            "The normalised entropy of attention and of gradients, against the λ of sparsegen, with 95 % intervals, as "
+            "summarised in Meister et al. 2021, Table 2.",
         ),
     }
     charts = {}

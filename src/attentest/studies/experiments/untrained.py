@@ -84,8 +84,8 @@ class Untrained(Experiment):
             "F1 by weights in training": intervals(
                 score_rows(summary, "f1"),
                 "F1 on the test texts (0–1)",
-                "F1 with learned attention and with weights fixed in training and at inference, with 95 % intervals "
-                "(the numbers of Wiegreffe & Pinter 2019, Table 2).",
+                "F1 with learned attention and with weights fixed in training and at inference, with 95 % intervals, "
+                "as in Wiegreffe & Pinter 2019, Table 2.",
                 "weights in training",
             ),
         }
