@@ -231,7 +231,7 @@ def test_settings_of_an_instance_and_texts_of_a_subject_are_its_own(run: attente
         run.trial(Longest(), place=1)
     with pytest.raises(attentest.InputError, match="did you mean 'place'"):
         run.trial(Longest, plce=1)
-    with pytest.raises(attentest.InputError, match="`texts` is for runs"):
+    with pytest.raises(attentest.InputError, match="`texts` only applies to runs"):
         attentest.trial("flips", subject_of(run), texts=3)
 
 

@@ -222,7 +222,7 @@ def test_a_dict_with_a_frame_for_each_split_is_a_folder(tmp_path: Path, kind: st
 
 
 def test_a_split_column_with_splits_as_keys() -> None:
-    with pytest.raises(InputError, match="has its splits as keys: a split column is for a single table"):
+    with pytest.raises(InputError, match="has its splits as keys; a split column only applies to a single table"):
         load(three("pandas"), split="part")
 
 
@@ -306,7 +306,7 @@ def test_options_that_frames_and_corpora_do_not_have(option: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("name", ["", "  ", 3])
 def test_a_name_that_is_none(name: Any) -> None:
-    with pytest.raises(InputError, match="expected what the corpus should be called"):
+    with pytest.raises(InputError, match="expected a name for the corpus"):
         load(reviews(), name=name)
 
 

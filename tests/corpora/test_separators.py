@@ -69,14 +69,14 @@ def test_a_separator_that_is_named(tmp_path: Path, given: str, sign: str) -> Non
 
 @pytest.mark.parametrize("separator", ["", ";;", '"', "\n", "–"])
 def test_a_separator_that_is_none(tmp_path: Path, separator: str) -> None:
-    with pytest.raises(InputError, match=r"The separator is .*; expected one sign, such as , or ; or \| or tab"):
+    with pytest.raises(InputError, match=r"The separator is .*; expected one character, such as , or ; or \| or tab"):
         load(write_csv(tmp_path / "x.csv", reviews()), separator=separator)
 
 
 def test_what_has_no_separator(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"text": "a", "label": 1}\n')
     for source in (tmp_path / "x.jsonl", "planted", "hf:imdb"):
-        with pytest.raises(InputError, match="has no separator: that is for csv and tsv files"):
+        with pytest.raises(InputError, match="has no separator; it only applies to csv and tsv files"):
             load(source, separator=";")
 
 

@@ -119,7 +119,7 @@ def test_a_folder_with_two_files_for_a_split(tmp_path: Path) -> None:
 
 def test_a_folder_with_a_split_column(tmp_path: Path) -> None:
     write_csv(tmp_path / "train.csv", reviews(part="train"))
-    with pytest.raises(InputError, match="is a folder, and its files are the splits"):
+    with pytest.raises(InputError, match="is a folder whose files are the splits"):
         load(tmp_path, split="part")
 
 

@@ -242,7 +242,7 @@ def test_preset_weights_of_the_batch_are_used_and_needed() -> None:
     model = make_model("average", "softmax", "additive", "preset", 2)
     batch = make_batch(make_texts(9))
     assert torch.equal(model(batch)[1]["token"], batch.preset)
-    with pytest.raises(InputError, match="this batch brings none"):
+    with pytest.raises(InputError, match="this batch has none"):
         model(replace(batch, preset=None))
 
 

@@ -238,7 +238,7 @@ def test_published_figures_are_sorted_and_filtered(reader: Reader, tmp_path: Pat
     assert head.get_attribute("aria-sort") == "descending"
     assert column()[0] == "0.857"
     assert set(column()[20:]) == {"–"}
-    listing.get_by_label("only those with ours").check()
+    listing.get_by_label("only rows with ours").check()
     assert len(column()) == 20
     assert len(download(reader, listing.get_by_role("button", name="Table as CSV"), tmp_path)) == 61
 

@@ -95,7 +95,7 @@ def test_what_a_hierarchical_model_cannot_stand_is_left_out_with_a_note(budget: 
     assert {"guides", "adversary", "informed-adversary"} <= out
     assert {"uniform", "seeds"} <= set(kept)
     for name in out:
-        assert any(note.startswith(f"The experiment {name} is left out: ") for note in expanded.notes)
+        assert any(note.startswith(f"The experiment {name} was left out: ") for note in expanded.notes)
     assert len(expanded.notes) == len(out)
     assert held(expanded, "trial") == list(TRIALS)
 
@@ -111,7 +111,7 @@ def test_a_run_alone_stands_the_trials(run: attentest.Run) -> None:
     assert held(expanded, "trial") == list(TRIALS)
     assert held(expanded, "experiment") == []
     assert trained(expanded) == []
-    assert "with its corpus" in expanded.notes[0]
+    assert "no comparison models" in expanded.notes[0]
     assert {s.settings["texts"] for s in expanded.plan if s.name.startswith("flips")} == {9}
 
 
@@ -148,17 +148,17 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
     with pytest.raises(attentest.InputError, match="has its settings already; hidden, lr cannot be set"):
         plan_audit("planted", columns=columns, model=run, training={"hidden": 4, "lr": 0.1})
     given = attentest.train(attentest.load("planted", rows=300), tmp_path / "given", projection="random", **SIZE)
-    with pytest.raises(attentest.InputError, match="has weights that were given to it"):
+    with pytest.raises(attentest.InputError, match="uses fixed attention weights"):
         plan_audit("planted", columns=columns, model=given)
     objective = {"objective": "adversary", "strength": 0.01, "base": run}
     size = {"dimension": 16, "hidden": 8, "epochs": 1}
     adversary = attentest.train(attentest.load("planted", rows=300), tmp_path / "adversary", **objective, **size)
-    with pytest.raises(attentest.InputError, match=r"was trained to imitate another run.*; audit it alone"):
+    with pytest.raises(attentest.InputError, match=r"was trained to imitate another run.*; give the run alone"):
         plan_audit("planted", columns=columns, model=adversary)
     assert held(plan_audit(str(adversary.path)), "trial") == list(TRIALS)
     (given.path / "result.json").unlink()
     for source, model in (("planted", given), (str(given.path), None)):
-        with pytest.raises(attentest.InputError, match="is not finished; train it to its end first"):
+        with pytest.raises(attentest.InputError, match="is not finished; finish its training first"):
             plan_audit(source, columns=columns if model else None, model=model)
     for more in ({"model": run}, {"columns": columns}, {"training": {"hidden": 4}}, {"rows": 50}):
         with pytest.raises(attentest.InputError, match="is a run: it is audited as it is"):
@@ -175,8 +175,8 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
         ({"training": {"encoder": "cnnn"}}, "did you mean 'cnn'"),
         ({"training": {"epochs": "3"}}, "The setting epochs is '3'; expected int"),
         ({"training": {"decoder": "context+query"}}, "for pairs"),
-        ({"training": {"projection": "random"}}, "learns no weights that could be put on trial"),
-        ({"training": {"objective": "adversary"}}, "is not for audits"),
+        ({"training": {"projection": "random"}}, "has no learned weights to audit"),
+        ({"training": {"objective": "adversary"}}, "cannot be used in an audit"),
         ({"source": "plantd"}, "did you mean 'planted'"),
         ({"source": "nothing.csv"}, "nothing.csv"),
         ({"columns": {"difficulty": 7}}, "difficulty"),
@@ -318,14 +318,14 @@ def test_a_model_of_ones_own_gets_a_page(own: Subject, tmp_path: Path) -> None:
     rulings = {r.criterion.name: r for v in found.verdicts for r in v.rulings}
     assert rulings["needed.trained"].why == "the experiment uniform was not run"
     assert rulings["exclusive.texts"].threshold == 0.9
-    assert rulings["faithful.gradient"].why == "the model gives no gradients by its inputs"
+    assert rulings["faithful.gradient"].why == "the model has no gradients with respect to its inputs"
     assert rulings["faithful.leave-one-out"].figure is not None
     assert [link for link in links(found.page) if not link.is_file()] == []
 
 
 def test_a_subject_is_audited_as_it_is(own: Subject, tmp_path: Path) -> None:
     for more in ({"texts": 3}, {"rows": 50}, {"text": "a"}, {"epochs": 3}, {"device": "cpu"}):
-        with pytest.raises(attentest.InputError, match=f"With a Subject, .*`{next(iter(more))}` cannot be set"):
+        with pytest.raises(attentest.InputError, match=f"With a Subject, .*takes no `{next(iter(more))}`"):
             attentest.audit(own, tmp_path / "audit", **more)
     with pytest.raises(attentest.InputError, match="did you mean 'standard'"):
         attentest.audit(own, tmp_path / "audit", budget="standart")

@@ -144,10 +144,10 @@ def test_differences_of_the_figures_that_both_have(page: Report) -> None:
 @pytest.mark.parametrize(
     ("rows", "options", "settings", "why"),
     [
-        (300, {}, {"max_tokens": 6}, "cut the texts into other tokens"),
+        (300, {}, {"max_tokens": 6}, "split the texts into different tokens"),
         (300, {"classes": 3}, {}, "their classes differ."),
-        (300, {"seed": 1}, {}, "were tested on other texts"),
-        (200, {}, {}, "were tested on other texts"),
+        (300, {"seed": 1}, {}, "were tested on different texts"),
+        (200, {}, {}, "were tested on different texts"),
     ],
 )
 def test_runs_that_are_not_set_against_each_other(
@@ -158,7 +158,7 @@ def test_runs_that_are_not_set_against_each_other(
     expanded = plan_comparison(run, other)
     assert expanded.beside is None
     (note,) = expanded.notes
-    assert note.startswith("The two are not set against each other text by text: ")
+    assert note.startswith("The two models are not compared text by text: ")
     assert why in note
     assert held(expanded, "small") == held(expanded, "other") == list(TRIALS)
 
@@ -169,7 +169,7 @@ def test_their_page_has_the_differences_and_the_note(run: attentest.Run, tmp_pat
     outcome, report, _ = compared(plan_comparison(run, other, texts=5), tmp_path)
     assert outcome.failed == {}
     assert [block.name for block in report.blocks] == ["small", "other"]
-    assert any("tested on other texts" in note for note in report.notes)
+    assert any("tested on different texts" in note for note in report.notes)
     assert report.differences
 
 
@@ -186,7 +186,7 @@ def test_the_same_run_twice_is_refused(run: attentest.Run, tmp_path: Path) -> No
     link = tmp_path / "link"
     link.symlink_to(run.path)
     for other in (run, attentest.open_run(run.path / ".." / run.path.name), attentest.open_run(link)):
-        with pytest.raises(attentest.InputError, match="was given twice; name two runs"):
+        with pytest.raises(attentest.InputError, match="was given twice; give two different runs"):
             plan_comparison(run, other)
 
 

@@ -69,7 +69,7 @@ def _ready_for_search(scores: Scores, mask: Mask, divisor: float = 1.0) -> Score
 def given(weights: Simplex | None) -> Simplex:
     """Weights that came with the batch (WP §3.4)."""
     if weights is None:
-        raise InputError("The projections 'preset' and 'random' need weights, and this batch brings none.")
+        raise InputError("The projections 'preset' and 'random' need weights, but this batch has none.")
     return weights
 
 

@@ -76,7 +76,7 @@ def _without_signature(lines: list[str]) -> list[str]:
 def _messages(folder: Path, group: str) -> list[Path]:
     known = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
     if not known:
-        raise InputError(f"20 Newsgroups: {folder} is empty; expected one folder a group, like {SPORTS[0]}.")
+        raise InputError(f"20 Newsgroups: {folder} is empty; expected one folder for each group, like {SPORTS[0]}.")
     if group not in known:
         raise unknown_name("newsgroup", group, known)
     return sorted(file for file in (folder / group).iterdir() if file.is_file())
