@@ -393,7 +393,7 @@ def test_the_store_shares_the_files_of_the_model_and_findings_stay(shared: Path)
 
 def test_where_there_is_no_model_a_message_says_why(run: attentest.Run, shared: Path, tmp_path: Path) -> None:
     own = attentest.audit(subject_of(run, texts=6), tmp_path / "own")
-    with pytest.raises(attentest.InputError, match=r"holds no model: .*a model of your own \(a Subject\) was audited"):
+    with pytest.raises(attentest.InputError, match=r"holds no model: .*your own model \(a Subject\) was audited"):
         attentest.open_run(own.folder)
     with pytest.raises(attentest.InputError, match="there is no such run folder"):
         attentest.open_run(tmp_path / "nothing")

@@ -70,12 +70,12 @@ def _settings() -> Iterable[str]:
     return (f"{name}=" for name in known_settings())
 
 
-Texts = Annotated[int | None, Option(help="Most test texts that the trials examine [set by the budget].")]
+Texts = Annotated[int | None, Option(help="Maximum number of test texts to examine [set by the budget].")]
 Thresholds = Annotated[
     list[str] | None,
     Option(
         "--threshold",
-        help="Threshold of a test in place of the usual one, e.g. faithful.gradient=0.4; repeatable.",
+        help="Threshold of a test instead of the default, e.g. faithful.gradient=0.4; repeatable.",
         metavar=PAIR,
         autocompletion=offering(_criteria),
     ),
@@ -105,13 +105,13 @@ def audit(
     overwrite: Overwrite = False,
     budget: Annotated[
         str,
-        budget_option("Budget: quick takes minutes, standard tens of minutes, paper hours."),
+        budget_option("Budget: quick takes minutes, standard tens of minutes, paper hours to days."),
     ] = "quick",
     model: Annotated[
         Path | None, Option(help="Finished run on the same corpus to audit, instead of training a model.")
     ] = None,
     rows: Annotated[
-        int | None, Option(help="Most rows to use, drawn evenly from splits and classes [set by the budget].")
+        int | None, Option(help="Maximum number of rows, drawn evenly from splits and classes [set by the budget].")
     ] = None,
     texts: Texts = None,
     threshold: Thresholds = None,

@@ -50,7 +50,7 @@ def study(
     name: Annotated[
         str,
         Argument(
-            help="Name of a paper (jain2019, wiegreffe2019, …), or a YAML file of your own.",
+            help="Name of a paper (jain2019, wiegreffe2019, …), or your own YAML file.",
             autocompletion=offering(_papers),
         ),
     ],
@@ -71,7 +71,7 @@ def study(
     ] = "paper",
     rows: Annotated[
         int | None,
-        Option(help="Most rows of each corpus, drawn evenly from splits and classes [set by the budget]."),
+        Option(help="Maximum number of rows of each corpus, drawn evenly from splits and classes [set by the budget]."),
     ] = None,
     as_json: AsJson = False,
     *,

@@ -103,7 +103,7 @@ def show(
     text: Annotated[
         list[str] | None,
         Option(
-            help="Text of your own to show instead of test texts (not a column, as in train and audit); repeatable.",
+            help="Your own text to show instead of test texts (not a column, as in train and audit); repeatable.",
             metavar="TEXT",
         ),
     ] = None,

@@ -374,7 +374,7 @@ class _Finished:
 def _why_no_model(folder: Path) -> str:
     """Why the folder of finished work has none."""
     if read_as(folder / "summary.json", _Finished).kind == "audit":
-        return "the audited model's training failed, or a model of your own (a Subject) was audited."
+        return "the audited model's training failed, or your own model (a Subject) was audited."
     return "it is a study or a comparison; name the folder of a run or of an audit."
 
 

@@ -59,8 +59,8 @@ class TrainedAdversary(Experiment):
     lambdas: tuple[float, ...] = setting(
         LAMBDAS, "Strengths λ of the adversaries, as in the paper's Table 5 for SST and IMDb."
     )
-    epochs: int = setting(80, "Most epochs of an adversary's training.")
-    patience: int = setting(10, "Epochs without a lower loss after which a training stops.")
+    epochs: int = setting(80, "Maximum number of epochs of an adversary's training.")
+    patience: int = setting(10, "Epochs without a lower loss before training stops.")
     seeds: int = setting(8, "Models with other seeds, to compare with.")
     far: float = setting(FAR, "Mean JSD above which an adversary counts as far away.")
 

@@ -47,8 +47,8 @@ class Frozen(Experiment):
         (0.01, 0.1, 1.0), "Strengths λ to try with everything but the attention frozen."
     )
     far: float = setting(FAR, "Mean JSD above which a frozen adversary counts as far away.")
-    epochs: int = setting(40, "Most epochs of each training.")
-    patience: int = setting(10, "Epochs without a lower loss after which a training stops.")
+    epochs: int = setting(40, "Maximum number of epochs of each training.")
+    patience: int = setting(10, "Epochs without a lower loss before training stops.")
 
     def __post_init__(self) -> None:
         if not self.frozen_strengths:

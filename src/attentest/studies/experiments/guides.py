@@ -38,8 +38,8 @@ class Guides(Experiment):
     )
 
     strength: float = setting(0.001, "Strength λ of the adversary.")
-    epochs: int = setting(80, "Most epochs of the adversary's training.")
-    patience: int = setting(10, "Epochs without a lower loss after which the adversary's training stops.")
+    epochs: int = setting(80, "Maximum number of epochs of the adversary's training.")
+    patience: int = setting(10, "Epochs without a lower loss before the adversary's training stops.")
 
     def trainings(self) -> list[Training]:
         mlp = {"encoder": "average"}

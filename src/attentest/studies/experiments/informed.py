@@ -38,8 +38,8 @@ class InformedAdversary(Experiment):
     )
 
     strength: float = setting(5.25e-4, "Strength λ of the adversary; the paper's for SST.")
-    epochs: int = setting(80, "Most epochs of the adversary's training.")
-    patience: int = setting(10, "Epochs without a lower loss after which the training stops.")
+    epochs: int = setting(80, "Maximum number of epochs of the adversary's training.")
+    patience: int = setting(10, "Epochs without a lower loss before training stops.")
     runs: int = setting(10, "Clusterings of each model's hidden states.")
 
     def trainings(self) -> list[Training]:
