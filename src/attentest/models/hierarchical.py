@@ -1,4 +1,5 @@
-"""Hierarchical attention: words make sentences, sentences make the document (Yang et al. 2016; SS §3, VA §3.1)."""
+"""Hierarchical attention: words make sentences, sentences make the document (Yang et al. 2016; Serrano & Smith 2019 §3,
+Vashishth et al. 2019 §3.1)."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from attentest.trials import TRIALS
 
 GIVEN = ("uniform", "random", "preset")  # projections whose weights are not learned
 FEWEST_SENSIBLE = 500  # rows, however long they are
-_MEASURES = ["gradient-input-fixed", "leave-one-out"]  # JW's, which the verdict looks at
+_MEASURES = ["gradient-input-fixed", "leave-one-out"]  # Jain & Wallace's, which the verdict looks at
 
 
 @dataclass(frozen=True)

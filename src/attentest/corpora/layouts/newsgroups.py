@@ -22,7 +22,7 @@ _RULE = re.compile(r"\s*[-_=*~]{2,}\s*")
 def load(path: Path, groups: Sequence[str] | str = SPORTS) -> Corpus:
     """Messages of two or more groups, without headers, quotes and signatures; the group is the label.
 
-    The split by date is the dataset's own; JW pooled the messages and drew theirs at random.
+    The split by date is the dataset's own; Jain & Wallace 2019 pooled the messages and drew theirs at random.
     """
     wanted = [g.strip() for g in groups.split(",")] if isinstance(groups, str) else list(groups)
     if len(set(wanted)) < 2:
