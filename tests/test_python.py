@@ -227,7 +227,7 @@ def test_what_cannot_be_put_on_trial(given: tuple[Any, Any], message: str, run: 
 
 
 def test_settings_of_an_instance_and_texts_of_a_subject_are_its_own(run: attentest.Run) -> None:
-    with pytest.raises(attentest.InputError, match="has its settings already; place cannot be added"):
+    with pytest.raises(attentest.InputError, match="already has its settings; place cannot be added"):
         run.trial(Longest(), place=1)
     with pytest.raises(attentest.InputError, match="did you mean 'place'"):
         run.trial(Longest, plce=1)
@@ -403,9 +403,9 @@ def test_where_there_is_no_model_a_message_says_why(run: attentest.Run, shared: 
     ("source", "given", "message"),
     [
         (torch.nn.Linear(1, 1), {}, "got a model, Linear, without texts. .*a Subject: attentest.Subject"),
-        ("CORPUS", {"text": "body"}, "loaded already; `text` is for files and frames"),
+        ("CORPUS", {"text": "body"}, "already loaded; `text` only applies to files and frames"),
         ("CORPUS", {"encodr": "cnn"}, "Unknown option of an audit 'encodr'; did you mean 'encoder'"),
-        ("planted", {"options": {"text": "body"}}, "'text' has a parameter of its own: `text='body'`"),
+        ("planted", {"options": {"text": "body"}}, "'text' is a parameter, .*use `text='body'`"),
         ("planted", {"device": "tpu"}, "The device 'tpu' is not known"),
         ("planted", {"engine": "slurm"}, "choose local or ray"),
         ("planted", {"thresholds": {"needed": 1}}, "Unknown threshold 'needed'"),

@@ -166,7 +166,7 @@ def test_the_folder_may_be_in_the_environment(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_wrong_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"train\.parquet, which is not there; is the data folder the right one"):
+    with pytest.raises(InputError, match=r"train\.parquet, which does not exist; check the data folder"):
         load("sst5", data_dir=tmp_path)
 
 

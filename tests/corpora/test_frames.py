@@ -277,7 +277,7 @@ def test_a_dataset_that_streams() -> None:
         (pl.Series(["a"]), "The polars Series is not a table with columns"),
         ({}, "The dict is empty"),
         ([], r"The list has no rows\."),
-        (["a"], "The list holds a str at place 0; each row is a dict"),
+        (["a"], "The list has a str at position 0; each row must be a dict"),
         (pd.DataFrame({"text": [], "label": []}), r"The pandas DataFrame has no rows\."),
         (pd.DataFrame(), "no column 'text'; its columns are none"),
         ({"text": ["a"] * 20, "label": [0] * 19}, "The dict has 20 values in 'text' and 19 in 'label'"),

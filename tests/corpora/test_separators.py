@@ -28,7 +28,7 @@ def test_the_separator_is_found(tmp_path: Path, separator: str, encoding: str, e
     plain = load([{"text": row["text"], "label": row["label"]} for row in hard_rows()])
     corpus = load(file, encoding=encoding.removesuffix("-sig"))
     assert corpus.fingerprint() == plain.fingerprint()
-    note = f"x.csv: the columns are taken to be separated by {NAMES[separator]}, not by commas."
+    note = f"x.csv: the columns seem to be separated by {NAMES[separator]}, not by commas."
     assert [n for n in corpus.notes if "separated" in n] == ([] if separator == "," else [note])
 
 
@@ -48,7 +48,7 @@ def test_every_file_of_a_folder_has_its_own(tmp_path: Path) -> None:
     write_csv(tmp_path / "train.csv", reviews(), delimiter=";")
     write_csv(tmp_path / "test.csv", reviews(12))
     corpus = load(tmp_path)
-    assert corpus.notes[0] == "train.csv: the columns are taken to be separated by semicolons, not by commas."
+    assert corpus.notes[0] == "train.csv: the columns seem to be separated by semicolons, not by commas."
     assert len(corpus) == 32
 
 

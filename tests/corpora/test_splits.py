@@ -156,5 +156,5 @@ def test_a_sample_of_more_rows_than_there_are_is_all_of_them(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("rows", [9, 0, -5])
 def test_a_sample_that_is_too_small(tmp_path: Path, rows: int) -> None:
-    with pytest.raises(InputError, match=f"A sample of {rows} rows is too small; ask for at least 10"):
+    with pytest.raises(InputError, match=f"A sample of {rows} rows is too small; take at least 10"):
         load(write_csv(tmp_path / "x.csv", reviews()), rows=rows)

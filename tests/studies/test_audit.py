@@ -145,7 +145,7 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
     columns = {"rows": 300}
     with pytest.raises(attentest.InputError, match=r"was not trained on planted as it is read here .*`rows`"):
         plan_audit("planted", columns={"rows": 200}, model=run)
-    with pytest.raises(attentest.InputError, match="has its settings already; hidden, lr cannot be set"):
+    with pytest.raises(attentest.InputError, match="already has its settings; hidden, lr cannot be set"):
         plan_audit("planted", columns=columns, model=run, training={"hidden": 4, "lr": 0.1})
     given = attentest.train(attentest.load("planted", rows=300), tmp_path / "given", projection="random", **SIZE)
     with pytest.raises(attentest.InputError, match="uses fixed attention weights"):
@@ -170,7 +170,7 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
     [
         ({"budget": "quik"}, "Unknown budget 'quik'; did you mean 'quick'"),
         ({"texts": 0}, "texts is 0; examine at least 1"),
-        ({"rows": 3}, "rows is 3; at least"),
+        ({"rows": 3}, "rows is 3; it must be at least"),
         ({"training": {"encodr": "cnn"}}, "did you mean 'encoder'"),
         ({"training": {"encoder": "cnnn"}}, "did you mean 'cnn'"),
         ({"training": {"epochs": "3"}}, "The setting epochs is '3'; expected int"),
@@ -259,7 +259,7 @@ def test_what_failed_is_said_and_not_judged(tmp_path: Path, monkeypatch: pytest.
     assert list(found.failed.values()) == ["no luck"]
     assert found.answer("stable") == "not tested"
     assert found.answer("needed") != "not tested"
-    assert "Missing, as a step failed: experiment seeds" in Tree.of(found.page.read_text(encoding="utf-8")).text
+    assert "Missing, because a step failed: experiment seeds" in Tree.of(found.page.read_text(encoding="utf-8")).text
 
 
 def test_an_audit_with_workers_from_nothing_and_again_from_the_store(tmp_path: Path) -> None:

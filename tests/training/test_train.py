@@ -254,7 +254,7 @@ def test_overwrite_goes_on_with_its_own_unfinished_training(corpus: attentest.Co
         attentest.train(corpus, tmp_path, epochs=2, listener=Stop(), overwrite=True, **TINY)
     hear = Hear()
     attentest.train(corpus, tmp_path, epochs=2, listener=hear, overwrite=True, **TINY)
-    assert any("Went on after epoch 1" in sentence for sentence in hear.heard)
+    assert any("Resumed after epoch 1" in sentence for sentence in hear.heard)
 
 
 def test_one_training_at_a_time_writes_to_a_folder(corpus: attentest.Corpus, tmp_path: Path) -> None:

@@ -113,9 +113,9 @@ def test_second_texts_are_shown_and_escaped(file: Path, asked: attentest.Run) ->
 
 
 def test_models_of_pairs_need_pairs(corpus: attentest.Corpus) -> None:
-    with pytest.raises(attentest.InputError, match="decoder 'context\\+query' is for pairs"):
+    with pytest.raises(attentest.InputError, match="decoder 'context\\+query' needs pairs"):
         attentest.train(corpus, decoder="context+query", **SMALL)
-    with pytest.raises(attentest.InputError, match="pairing 'conditional' is for pairs"):
+    with pytest.raises(attentest.InputError, match="pairing 'conditional' needs pairs"):
         attentest.train(corpus, pairing="conditional", **SMALL)
 
 

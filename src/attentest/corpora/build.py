@@ -138,7 +138,7 @@ def _fill_splits(table: pa.Table, name: str, *, labelled: bool) -> tuple[pa.Tabl
         split = np.full(table.num_rows, "train", dtype=object)
     notes = []
     if not (split == "train").any():
-        notes.append(f"{name} has no training rows: models can be tested on it, but not trained.")
+        notes.append(f"{name} has no training rows: models can be tested on it, not trained.")
         return table.append_column("split", pa.array(split, pa.string())), notes
     strata = table["label"].to_numpy() if labelled else np.zeros(table.num_rows, np.int32)
     for wanted, share in (("test", 0.2), ("dev", 0.15)):
@@ -149,7 +149,7 @@ def _fill_splits(table: pa.Table, name: str, *, labelled: bool) -> tuple[pa.Tabl
                     f"{name}: every class has fewer than three training rows, too few to set some aside for {wanted}."
                 )
             split[chosen] = wanted
-            notes.append(f"There is no {wanted} split: {len(chosen):,} training rows were set aside for it.")
+            notes.append(f"No {wanted} split was given: {len(chosen):,} training rows were set aside for it.")
     return table.append_column("split", pa.array(split, pa.string())), notes
 
 

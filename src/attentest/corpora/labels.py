@@ -35,7 +35,7 @@ def encode_labels(
     present = np.bincount(codes, minlength=len(names))
     if (present > 0).sum() < 2:
         only = names[int(present.argmax())]
-        raise InputError(f"{corpus} has only one class ('{only}'); a classifier needs at least two.")
+        raise InputError(f"{corpus} has one class only ('{only}'); a classifier needs at least two.")
     if positive is not None:
         chosen = next((form for form in _forms(str(positive)) if form in names), None)
         if chosen is None or len(names) != 2:
