@@ -280,7 +280,7 @@ def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("attention is …", "answer", "how sure", box=None, pad_edge=False)
+    table = Table("attention is …", "answer", "tests", box=None, pad_edge=False)
     styles = {"yes": "green", "no": "red", "unclear": "yellow"}
     for verdict in verdicts:
         answer = f"[{style}]{verdict.answer}" if (style := styles.get(verdict.answer)) else verdict.answer

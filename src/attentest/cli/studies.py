@@ -89,7 +89,7 @@ def study(
 
     chosen = find_study(name)
     if more and not corpus:
-        raise InputError(f"'{more[0]}' was not expected; name corpora after --corpus.")
+        raise InputError(f"'{more[0]}' was not expected; give corpora after --corpus.")
     corpora = [*(corpus or []), *(more or [])]
     data_dir = given["data_dir"]
     if dry_run:
