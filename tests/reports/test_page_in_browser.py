@@ -220,7 +220,7 @@ def test_numbers_are_saved_as_csv(reader: Reader, tmp_path: Path) -> None:
 
 
 def test_a_link_leads_to_the_file_beside_the_page(reader: Reader) -> None:
-    link = reader.page.locator("#trial-uniform").locator("xpath=..").get_by_role("link", name="Whole table as CSV")
+    link = reader.page.locator("#trial-uniform").locator("xpath=..").get_by_role("link", name="Full table as CSV")
     assert link.get_attribute("href") == "tables/uniform%20100%25.csv"
     with reader.page.expect_download() as waiting:
         link.click()

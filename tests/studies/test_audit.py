@@ -170,7 +170,7 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
     ("given", "sentence"),
     [
         ({"budget": "quik"}, "Unknown budget 'quik'; did you mean 'quick'"),
-        ({"texts": 0}, "texts is 0; examine at least 1"),
+        ({"texts": 0}, "texts is 0; it must be at least 1"),
         ({"rows": 3}, "rows is 3; it must be at least"),
         ({"training": {"encodr": "cnn"}}, "did you mean 'encoder'"),
         ({"training": {"encoder": "cnnn"}}, "did you mean 'cnn'"),
@@ -236,7 +236,7 @@ def test_heat_maps_of_an_audit_have_the_trained_adversary(audited: Audit) -> Non
 def test_a_model_that_cannot_be_trained_is_told(tmp_path: Path) -> None:
     expanded = plan_audit("planted", columns=ROWS, texts=5, training={**SIZE, "lr": 1e30})
     outcome = run_planned(expanded, tmp_path / "audit", Here, Store(tmp_path / "store"))
-    with pytest.raises(attentest.InputError, match=r"no model to put on trial: Training diverged .* lower `lr`"):
+    with pytest.raises(attentest.InputError, match=r"no model to audit: Training diverged .* lower `lr`"):
         conclude(tmp_path / "audit", outcome)
 
 

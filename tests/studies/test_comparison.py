@@ -219,7 +219,7 @@ def test_one_that_failed_leaves_a_page_of_the_other(run: attentest.Run, sibling:
 def test_bad_input_is_a_sentence(run: attentest.Run, sibling: attentest.Run, tmp_path: Path) -> None:
     with pytest.raises(attentest.InputError, match="did you mean 'standard'"):
         plan_comparison(run, sibling, "standart")
-    with pytest.raises(attentest.InputError, match="texts is 0; examine at least 1"):
+    with pytest.raises(attentest.InputError, match="texts is 0; it must be at least 1"):
         plan_comparison(run, sibling, texts=0)
     half = attentest.open_run(shutil.copytree(sibling.path, tmp_path / "half"))
     (half.path / "result.json").unlink()

@@ -50,7 +50,7 @@ def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = N
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
     if texts is not None and texts < 1:
-        raise InputError(f"`texts` is {texts}; it must be at least 1.")
+        raise InputError(f"texts is {texts}; it must be at least 1.")
     for run in (a, b):
         if not run.finished:
             raise InputError(f"{run.path} is not finished; finish its training first.")
