@@ -1,6 +1,6 @@
-"""Leave-one-out of a trained BiLSTM + additive against a twin that runs it again for each position, as JW's code.
+"""Leave-one-out of a trained BiLSTM + additive against a twin that runs it again for each position.
 
-The twin records a graph for gradients, as JW's code does; what it takes without one is said beside it.
+The twin records a graph for gradients, as Jain & Wallace's code does; what it takes without one is said beside it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.needed`: what attention is worth on single texts and pairs (VA Tables 1 and 2), for the docs.
+"""`python -m benchmarks.needed`: what attention is worth on single texts and pairs, for the docs.
 
 Needs the benchmarks in ATTENTEST_DATA. What is in the store (ATTENTEST_STORE or a cache) is not done again.
 """
@@ -38,7 +38,9 @@ COLUMNS = {
 
 def main() -> int:
     lines = [
-        "| corpus | model | accuracy | VA | " + " | ".join(f"{name} | VA" for name in COLUMNS) + " | on the fact |",
+        "| corpus | model | accuracy | published | "
+        + " | ".join(f"{name} | published" for name in COLUMNS)
+        + " | on the fact |",
         "|---|---|---|---|" + "---|---|" * len(COLUMNS) + "---|",
     ]
     try:

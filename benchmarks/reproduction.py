@@ -18,7 +18,7 @@ RUNS = ROOT / "runs" / "reproduction"
 FIGURES = ROOT / "docs" / "reproduction.json"
 PAGE = ROOT / "docs" / "reproduction.md"
 
-# accuracy as ME Table 3 and WE Table 1 have it, F1 of the positive class as WP Table 2 reproduced it
+# accuracy from Meister et al. 2021, Table 3, and Wen et al. 2022, Table 1; F1 from Wiegreffe & Pinter 2019, Table 2
 PUBLISHED = {
     "sst_jw": ("0.82", "0.831"),
     "imdb_jw": ("0.90", "0.902"),
@@ -26,7 +26,8 @@ PUBLISHED = {
     "20news_sports_jw": ("0.91–0.92", "0.942"),
 }
 VECTORS = ("glove-6b-50d", "random")
-# mean τ over all instances in JW's result files: attention – gradient × input, attention – leave-one-out, and between
+# mean τ over all instances in the result files of Jain & Wallace 2019: attention – gradient × input, attention –
+# leave-one-out, and between
 PUBLISHED_TAU = {"sst_jw": ("0.351", "0.291", "0.656"), "imdb_jw": ("0.437", "0.341", "0.517")}
 TAUS = (
     "attention – gradient-input-fixed",
@@ -107,8 +108,8 @@ def classification(figures: list[dict[str, Any]]) -> str:
 
 def correlation(figures: list[dict[str, Any]]) -> str:
     lines = [
-        "| corpus | vectors | attention – gradient × input, attention fixed | through attention | JW "
-        "| attention – leave-one-out | JW | gradient × input – leave-one-out, fixed | through | JW |",
+        "| corpus | vectors | attention – gradient × input, attention fixed | through attention | published "
+        "| attention – leave-one-out | published | gradient × input – leave-one-out, fixed | through | published |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for row in figures:

@@ -76,7 +76,7 @@ def test_train_again_says_it_is_finished(command: Program, reviews: Path, tmp_pa
     arguments = ("train", reviews, "--text", "body", "--label", "stars", "--out", tmp_path / "run", *TINY)
     first, second = command(*arguments), command(*arguments)
     assert second.code == 0
-    assert "already holds this run" in second.err
+    assert "already has this run" in second.err
     assert first.out == second.out
 
 
@@ -159,7 +159,7 @@ def test_trials_are_listed_and_held(command: Program, own_run: attentest.Run) ->
         (["train", "planted", "--encoder", "bilstn"], "did you mean 'bilstm'"),
         (["train", "planted", "-o", "difficulty"], "NAME=VALUE"),
         (["train", "planted", "-o", "rows=60"], "--rows 60"),
-        (["train", "planted", "--text", "body"], "knows its own columns"),
+        (["train", "planted", "--text", "body"], "has fixed columns"),
         (["train", "planted", "-o", "difficult=1"], "did you mean 'difficulty'"),
         (["train", "planted", "-o", "difficulty=hard"], "expected float"),
         (["train", ".", "--format", "imdb"], "did you mean 'aclimdb'"),
@@ -168,7 +168,7 @@ def test_trials_are_listed_and_held(command: Program, own_run: attentest.Run) ->
         (["trial", "permutation", "nothere"], "no such run folder"),
         (["trial", "permutations", "nothere"], "did you mean 'permutation'"),
         (["trial", "permutation", "nothere", "-o", "permutations"], "NAME=VALUE"),
-        (["trial", "all", "nothere", "-o", "seed=1"], "belong to one trial"),
+        (["trial", "all", "nothere", "-o", "seed=1"], "options of one trial"),
         (["train", "planted", "--preset", "nothere"], "no such run folder"),
         (["train"], "Missing argument"),
         (["train", "planted", "--epochs", "many"], "Invalid value"),
@@ -292,7 +292,7 @@ def test_show_two_models_on_one_sentence_and_on_test_texts(command: Program, rev
     assert command("train", "planted", "--rows", "60", "--out", tmp_path / "c", *TINY).code == 0
     other = command("show", tmp_path / "a", tmp_path / "c")
     assert other.code == 2
-    assert "No test text has the id" in other.err or "was tested on other texts" in other.err
+    assert "No test text has the id" in other.err or "was tested on different texts" in other.err
 
 
 @pytest.mark.parametrize("module", ["attentest", "attentest.cli"])

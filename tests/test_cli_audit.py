@@ -287,7 +287,7 @@ def test_compare(
     printed = call(*given)
     assert printed.code == 0
     assert printed.out.startswith("0 steps run")
-    assert "sibling decides as small does in " in printed.out
+    assert "The two models make the same decision in a share of " in printed.out
     same = call("compare", run.path, run.path)
     assert (same.code, "was given twice" in same.err) == (2, True)
 

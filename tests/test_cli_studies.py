@@ -87,8 +87,8 @@ def test_killed_and_started_again_the_tables_are_the_same(command: Program, stud
         (("study", "jain2019", "--engine", "slurm"), "choose local or ray"),
         (("study", "jain2019", "--budget", "huge", "--corpus", "planted"), "quick, standard, paper"),
         (("study", "own.yaml", "--budget", "quick"), "own does not say what the budget quick changes"),
-        (("study", "jain2019", "imdb"), "name corpora after --corpus"),
-        (("status", "."), "is not a study's folder"),
+        (("study", "jain2019", "imdb"), "give corpora after --corpus"),
+        (("status", "."), "is not the folder of a study"),
         (("study", "jain2019", "--corpus", "nothing"), "nothing"),
     ],
 )

@@ -227,11 +227,11 @@ def test_what_cannot_be_put_on_trial(given: tuple[Any, Any], message: str, run: 
 
 
 def test_settings_of_an_instance_and_texts_of_a_subject_are_its_own(run: attentest.Run) -> None:
-    with pytest.raises(attentest.InputError, match="has its settings already; place cannot be added"):
+    with pytest.raises(attentest.InputError, match="already has its settings; place cannot be added"):
         run.trial(Longest(), place=1)
     with pytest.raises(attentest.InputError, match="did you mean 'place'"):
         run.trial(Longest, plce=1)
-    with pytest.raises(attentest.InputError, match="`texts` is for runs"):
+    with pytest.raises(attentest.InputError, match="`texts` only applies to runs"):
         attentest.trial("flips", subject_of(run), texts=3)
 
 
@@ -393,7 +393,7 @@ def test_the_store_shares_the_files_of_the_model_and_findings_stay(shared: Path)
 
 def test_where_there_is_no_model_a_message_says_why(run: attentest.Run, shared: Path, tmp_path: Path) -> None:
     own = attentest.audit(subject_of(run, texts=6), tmp_path / "own")
-    with pytest.raises(attentest.InputError, match=r"holds no model: .*a model of your own \(a Subject\) was audited"):
+    with pytest.raises(attentest.InputError, match=r"holds no model: .*your own model \(a Subject\) was audited"):
         attentest.open_run(own.folder)
     with pytest.raises(attentest.InputError, match="there is no such run folder"):
         attentest.open_run(tmp_path / "nothing")
@@ -403,9 +403,9 @@ def test_where_there_is_no_model_a_message_says_why(run: attentest.Run, shared: 
     ("source", "given", "message"),
     [
         (torch.nn.Linear(1, 1), {}, "got a model, Linear, without texts. .*a Subject: attentest.Subject"),
-        ("CORPUS", {"text": "body"}, "loaded already; `text` is for files and frames"),
+        ("CORPUS", {"text": "body"}, "already loaded; `text` only applies to files and frames"),
         ("CORPUS", {"encodr": "cnn"}, "Unknown option of an audit 'encodr'; did you mean 'encoder'"),
-        ("planted", {"options": {"text": "body"}}, "'text' has a parameter of its own: `text='body'`"),
+        ("planted", {"options": {"text": "body"}}, "'text' is a parameter, .*use `text='body'`"),
         ("planted", {"device": "tpu"}, "The device 'tpu' is not known"),
         ("planted", {"engine": "slurm"}, "choose local or ray"),
         ("planted", {"thresholds": {"needed": 1}}, "Unknown threshold 'needed'"),
@@ -471,16 +471,16 @@ def test_compare(
     assert (found.save(tmp_path / "copy") / "report.html").is_file()
     with pytest.raises(attentest.InputError, match=r"with other settings \(texts 12 instead of 6\)"):
         attentest.compare(run, sibling, texts=6)
-    assert repr(found) == "Comparison('compare/report.html': small beside sibling)"
+    assert repr(found) == "Comparison('compare/report.html': small vs. sibling)"
 
 
 def test_runs_without_folders_are_compared_by_what_they_are(corpus: attentest.Corpus) -> None:
     a, b = (attentest.train(corpus, seed=seed, **SIZE) for seed in (0, 1))
     found = attentest.compare(a, b, texts=12)
     named = "planted bilstm + additive + softmax seed"
-    assert found.report.title == f"{named} 0 beside {named} 1"
+    assert found.report.title == f"{named} 0 vs. {named} 1"
     other = attentest.train(corpus, seed=0, **{**SIZE, "lr": 0.1})
-    names = attentest.compare(a, other, "again", texts=12).report.title.split(" beside ")
+    names = attentest.compare(a, other, "again", texts=12).report.title.split(" vs. ")
     assert len(set(names)) == 2
     with pytest.raises(attentest.InputError, match="was given twice"):
         attentest.compare(a, attentest.train(corpus, seed=0, **SIZE))

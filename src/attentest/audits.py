@@ -122,7 +122,7 @@ def audit(
     if isinstance(source, Subject):
         others = [name for name, value in given.items() if name != "budget" and value is not None]
         if others:
-            raise InputError(f"With a Subject, choose texts and device in it; `{others[0]}` cannot be set here.")
+            raise InputError(f"With a Subject, set texts and device on the Subject; audit() takes no `{others[0]}`.")
         return audit_subject(source, folder, given.get("budget", "quick"), thresholds)
     if engine == "local":
         choose_device(given.get("device") or "auto")  # a message now rather than failed steps later
@@ -152,7 +152,7 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
         columns["data_dir"] = str(columns["data_dir"])
     for name, value in chosen.get("options", {}).items():
         if name in CorpusGiven.__annotations__:
-            raise InputError(f"'{name}' has a parameter of its own: `{name}={value!r}`.")
+            raise InputError(f"'{name}' is a parameter, not an option of the corpus; use `{name}={value!r}`.")
         columns[name] = value
     settings = {name: chosen[name] for name in SettingsGiven.__annotations__ if name in chosen}
     model = chosen.get("model")
@@ -190,7 +190,7 @@ def _source(source: Source, columns: dict[str, Any]) -> tuple[str | Run | Corpus
         return source, None, columns
     if isinstance(source, Corpus):
         if columns:
-            raise InputError(f"This corpus is loaded already; `{next(iter(columns))}` is for files and frames.")
+            raise InputError(f"The corpus is already loaded; `{next(iter(columns))}` only applies to files and frames.")
         return source, source, {}
     corpus = load(source, **columns)
     return corpus, corpus, {}
@@ -228,7 +228,7 @@ def conclude(folder: Path, outcome: Outcome, thresholds: Mapping[str, float] | N
     """The page of an audit whose steps are done."""
     if outcome.failed and not read_summary(folder).blocks:
         reasons = dict.fromkeys(error.splitlines()[-1] for error in outcome.failed.values())
-        raise InputError(f"There is no model to put on trial: {' '.join(reasons)}")
+        raise InputError(f"There is no model to audit: {' '.join(reasons)}")
     report, page = write_report(folder, thresholds=thresholds or {})
     return Audit(folder, page, report, outcome)
 
@@ -271,7 +271,7 @@ def _summary(study: str, budget: str, subject: Subject, findings: Sequence[Findi
         kind="audit",
         budget=budget,
         rows=None,
-        notes=["A model alone was given, so nothing was trained beside it."],
+        notes=["The source is a model alone, so no comparison models were trained."],
         blocks={name: about},
         findings=[
             FindingRef(name, name, TRIAL, f.trial, f"findings/{subject.place_of(f.trial)}", f.question, f.answer)

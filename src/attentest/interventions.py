@@ -21,13 +21,13 @@ Parts = Int[Tensor, "batch tokens"]
 
 
 def uniform_weights(mask: Mask, dtype: torch.dtype, within: Parts | None = None) -> Weights:
-    """The same for each token (WP §3.2)."""
+    """The same for each token (Wiegreffe & Pinter 2019 §3.2)."""
     every = mask.to(dtype)
     return every / sums_within(every, within)
 
 
 def random_weights(mask: Mask, rows: Rows, seed: int, dtype: torch.dtype, within: Parts | None = None) -> Weights:
-    """U(0, 1) for each token, normalised (VA §4.1)."""
+    """U(0, 1) for each token, normalised (Vashishth et al. 2019 §4.1)."""
     drawn = torch.from_numpy(1 - keyed_uniform(seed, "random weights", rows, mask.shape[1])).to(mask.device)
     drawn = drawn * mask
     return (drawn / sums_within(drawn, within)).to(dtype)

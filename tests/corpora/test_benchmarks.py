@@ -152,7 +152,7 @@ def test_translation_has_no_labels(tmp_path: Path) -> None:
 
 def test_without_a_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ATTENTEST_DATA", raising=False)
-    with pytest.raises(InputError, match=r"'sst_jw' is read from a data folder: .*`data_dir` or in ATTENTEST_DATA"):
+    with pytest.raises(InputError, match=r"'sst_jw' is read from a data folder: .*`data_dir` or the variable"):
         load("sst")
 
 
@@ -166,7 +166,7 @@ def test_the_folder_may_be_in_the_environment(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_wrong_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"train\.parquet, which is not there; is the data folder the right one"):
+    with pytest.raises(InputError, match=r"train\.parquet, which does not exist; check the data folder"):
         load("sst5", data_dir=tmp_path)
 
 
@@ -174,7 +174,7 @@ def test_a_wrong_folder(tmp_path: Path) -> None:
 def test_a_file_with_other_columns(tmp_path: Path, name: str) -> None:
     for split in ("train", "dev", "test"):
         put(tmp_path / name / f"{split}.parquet", sentence=["a"] * 10)
-    with pytest.raises(InputError, match=rf"'{name}' in .* lacks a column .*; is it the right folder"):
+    with pytest.raises(InputError, match=rf"'{name}' in .* lacks a column .*; check the data folder"):
         load(name, data_dir=tmp_path)
 
 

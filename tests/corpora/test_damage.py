@@ -177,7 +177,7 @@ def test_a_ragged_row(tmp_path: Path, line: str, got: int) -> None:
 def test_a_quote_that_is_not_closed(tmp_path: Path) -> None:
     file = write_csv(tmp_path / "x.csv", reviews())
     file.write_text(file.read_text(encoding="utf-8") + '"open,1\n' + "more,0\n" * 20)
-    with pytest.raises(InputError, match=r"Row #22: .*must stand in double quotes"):
+    with pytest.raises(InputError, match=r"Row #22: .*must be in double quotes"):
         load(file)
 
 

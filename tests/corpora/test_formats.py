@@ -139,7 +139,7 @@ def test_rows_with_the_same_id_are_told_apart(tmp_path: Path) -> None:
     rows = [r | {"user": f"u{i // 3}"} for i, r in enumerate(reviews())]
     corpus = load(write_csv(tmp_path / "x.csv", rows), id="user")
     assert corpus.table["id"].to_pylist()[:5] == ["u0", "u0#2", "u0#3", "u1", "u1#2"]
-    assert corpus.notes[0] == "13 rows repeat the id of another; they are told apart as #2, #3…"
+    assert corpus.notes[0] == "13 rows repeat the id of another; #2, #3… is added to their ids."
 
 
 @pytest.mark.parametrize(

@@ -229,7 +229,7 @@ def test_a_dict_with_a_frame_for_each_split_is_a_folder(tmp_path: Path, kind: st
 
 
 def test_a_split_column_with_splits_as_keys() -> None:
-    with pytest.raises(InputError, match="has its splits as keys: a split column is for a single table"):
+    with pytest.raises(InputError, match="has its splits as keys; a split column only applies to a single table"):
         load(three("pandas"), split="part")
 
 
@@ -284,7 +284,7 @@ def test_a_dataset_that_streams() -> None:
         (pl.Series(["a"]), "The polars Series is not a table with columns"),
         ({}, "The dict is empty"),
         ([], r"The list has no rows\."),
-        (["a"], "The list holds a str at place 0; each row is a dict"),
+        (["a"], "The list has a str at position 0; each row must be a dict"),
         (pd.DataFrame({"text": [], "label": []}), r"The pandas DataFrame has no rows\."),
         (pd.DataFrame(), "no column 'text'; its columns are none"),
         ({"text": ["a"] * 20, "label": [0] * 19}, "The dict has 20 values in 'text' and 19 in 'label'"),
@@ -313,7 +313,7 @@ def test_options_that_frames_and_corpora_do_not_have(option: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("name", ["", "  ", 3])
 def test_a_name_that_is_none(name: Any) -> None:
-    with pytest.raises(InputError, match="expected what the corpus should be called"):
+    with pytest.raises(InputError, match="expected a name for the corpus"):
         load(reviews(), name=name)
 
 

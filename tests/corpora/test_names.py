@@ -34,7 +34,7 @@ def test_a_name_too_long_for_a_file() -> None:
 
 @pytest.mark.parametrize("name", ["", "  "])
 def test_no_name(name: str) -> None:
-    with pytest.raises(InputError, match="No corpus was named"):
+    with pytest.raises(InputError, match="The corpus is missing"):
         load(name)
 
 

@@ -50,7 +50,7 @@ def test_options_of_a_saved_corpus(tmp_path: Path) -> None:
     path = pairs().save(tmp_path / "x.parquet")
     corpus = load(path, positive="1", rows=20, name="fewer")
     assert (corpus.name, corpus.classes, len(corpus)) == ("fewer", ("0", "1"), 20)
-    with pytest.raises(InputError, match=r"x\.parquet knows its own columns"):
+    with pytest.raises(InputError, match=r"x\.parquet has fixed columns"):
         load(path, text="text")
     with pytest.raises(InputError, match=r"x\.parquet has no separator"):
         load(path, separator=";")

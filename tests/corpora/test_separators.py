@@ -28,7 +28,7 @@ def test_the_separator_is_found(tmp_path: Path, separator: str, encoding: str, e
     plain = load([{"text": row["text"], "label": row["label"]} for row in hard_rows()])
     corpus = load(file, encoding=encoding.removesuffix("-sig"))
     assert corpus.fingerprint() == plain.fingerprint()
-    note = f"x.csv: the columns are taken to be separated by {NAMES[separator]}, not by commas."
+    note = f"x.csv: the columns seem to be separated by {NAMES[separator]}, not by commas."
     assert [n for n in corpus.notes if "separated" in n] == ([] if separator == "," else [note])
 
 
@@ -48,7 +48,7 @@ def test_every_file_of_a_folder_has_its_own(tmp_path: Path) -> None:
     write_csv(tmp_path / "train.csv", reviews(), delimiter=";")
     write_csv(tmp_path / "test.csv", reviews(12))
     corpus = load(tmp_path)
-    assert corpus.notes[0] == "train.csv: the columns are taken to be separated by semicolons, not by commas."
+    assert corpus.notes[0] == "train.csv: the columns seem to be separated by semicolons, not by commas."
     assert len(corpus) == 32
 
 
@@ -69,14 +69,14 @@ def test_a_separator_that_is_named(tmp_path: Path, given: str, sign: str) -> Non
 
 @pytest.mark.parametrize("separator", ["", ";;", '"', "\n", "–"])
 def test_a_separator_that_is_none(tmp_path: Path, separator: str) -> None:
-    with pytest.raises(InputError, match=r"The separator is .*; expected one sign, such as , or ; or \| or tab"):
+    with pytest.raises(InputError, match=r"The separator is .*; expected one character, such as , or ; or \| or tab"):
         load(write_csv(tmp_path / "x.csv", reviews()), separator=separator)
 
 
 def test_what_has_no_separator(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text('{"text": "a", "label": 1}\n')
     for source in (tmp_path / "x.jsonl", "planted", "hf:imdb"):
-        with pytest.raises(InputError, match="has no separator: that is for csv and tsv files"):
+        with pytest.raises(InputError, match="has no separator; it only applies to csv and tsv files"):
             load(source, separator=";")
 
 

@@ -119,7 +119,7 @@ def test_a_folder_with_two_files_for_a_split(tmp_path: Path) -> None:
 
 def test_a_folder_with_a_split_column(tmp_path: Path) -> None:
     write_csv(tmp_path / "train.csv", reviews(part="train"))
-    with pytest.raises(InputError, match="is a folder, and its files are the splits"):
+    with pytest.raises(InputError, match="is a folder whose files are the splits"):
         load(tmp_path, split="part")
 
 
@@ -156,5 +156,5 @@ def test_a_sample_of_more_rows_than_there_are_is_all_of_them(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("rows", [9, 0, -5])
 def test_a_sample_that_is_too_small(tmp_path: Path, rows: int) -> None:
-    with pytest.raises(InputError, match=f"A sample of {rows} rows is too small; ask for at least 10"):
+    with pytest.raises(InputError, match=f"A sample of {rows} rows is too small; take at least 10"):
         load(write_csv(tmp_path / "x.csv", reviews()), rows=rows)

@@ -222,7 +222,7 @@ def test_an_input_damaged_while_the_plan_runs_is_made_again(tmp_path: Path) -> N
     watcher = Notes()
     outcome = run_plan(plan, store, Spoiled(store), [watcher])
     assert outcome.failed == {}
-    assert watcher.said == ["'add 1' was damaged in the store and is done again."]
+    assert watcher.said == ["'add 1' was damaged in the store and is run again."]
     assert (store.fetch(last.key) / "sum").read_text(encoding="utf-8") == "3"
 
 
@@ -334,7 +334,7 @@ def test_the_local_pool(tmp_path: Path) -> None:
     outcome = run_plan(plan, store, LocalPool(store, 2), [watcher])
     assert outcome.done == 3
     assert outcome.failed == {"broken": "this one never works"}
-    assert watcher.said == ["The worker of 'killed once' died; it is started again."]
+    assert watcher.said == ["The worker process of 'killed once' died; the step is run again."]
     assert sorted(ran(tmp_path)) == [1, 2, 5, 5]
 
 

@@ -93,18 +93,18 @@ def holes(encoded: Encoded) -> Encoded:
 WRONG: dict[str, tuple[Bag, str]] = {
     "scores instead of weights": (
         weights_changed(lambda w: w.where(w == 0, w - 0.5)),
-        r"Bag\.attend gave the weight -0\.\d+ for the text with id 'a'; expected weights of at least 0\. To mend it: "
+        r"Bag\.attend gave the weight -0\.\d+ for the text with id 'a'; expected weights of at least 0\. To fix it: "
         r"return the weights after the softmax",
     ),
     "weights that do not sum to 1": (
         weights_changed(lambda w: 2 * w),
         r"Bag\.attend gave weights that sum to 2 for the text with id 'a'; expected weights that sum to 1 over the "
-        r"text\. To mend it: end with a softmax",
+        r"text\. To fix it: end with a softmax",
     ),
     "weight on padding": (
         OnPadding(),
         r"OnPadding\.attend put 0\.\d+ of the weight on padding for the text with id 'a'; expected weights of 0 "
-        r"wherever encoded\.mask is False\. To mend it: mask the scores",
+        r"wherever encoded\.mask is False\. To fix it: mask the scores",
     ),
     "probabilities": (
         changed("decode", lambda logits: logits.softmax(-1)),
@@ -136,7 +136,7 @@ WRONG: dict[str, tuple[Bag, str]] = {
     "a list": (changed("attend", lambda weights: [weights["token"]]), r"Bag\.attend gave a list; expected the weights"),
     "another site": (
         changed("attend", lambda weights: {"tokens": weights["token"]}),
-        r"Bag\.attend gave weights of 'tokens'; expected those of all sites, 'token'\. To mend it: add 'token'",
+        r"Bag\.attend gave weights of 'tokens'; expected those of all sites, 'token'\. To fix it: add 'token'",
     ),
     "no site": (changed("attend", lambda weights: {}), r"Bag\.attend gave weights of no site"),
     "a logit column": (
@@ -165,7 +165,7 @@ WRONG: dict[str, tuple[Bag, str]] = {
     ),
     "states that are no Encoded": (
         state_changed(lambda e: (e.hidden, e.mask)),
-        r"Bag\.encode gave a tuple; expected an Encoded\. To mend it: return Encoded\(hidden, mask\)",
+        r"Bag\.encode gave a tuple; expected an Encoded\. To fix it: return Encoded\(hidden, mask\)",
     ),
     "a mask with holes": (
         state_changed(holes),
@@ -203,7 +203,7 @@ def test_sites_are_names(sites: object) -> None:
         (nn.Linear(2, 2), "The model is a Linear without encode, attend, decode; expected an object with"),
         ("runs/mine", "The model is a str without attend, decode"),
         (None, "The model is a NoneType without"),
-        (Bag, "The model is the class Bag itself; expected an object made of it"),
+        (Bag, "The model is the class Bag; expected an instance of it"),
     ],
 )
 def test_something_that_is_no_model(model: object, message: str) -> None:

@@ -247,7 +247,7 @@ def test_preset_weights_of_the_batch_are_used_and_needed() -> None:
     batch = make_batch(make_texts(9))
     assert batch.preset is not None
     assert torch.equal(model(batch)[1]["token"], batch.preset)
-    with pytest.raises(InputError, match="this batch brings none"):
+    with pytest.raises(InputError, match="this batch has none"):
         model(replace(batch, preset=None))
 
 

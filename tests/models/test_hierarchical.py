@@ -278,7 +278,7 @@ def test_every_parameter_learns() -> None:
 
 
 def test_a_batch_without_sentences_is_refused() -> None:
-    with pytest.raises(InputError, match="must know the sentence of each token"):
+    with pytest.raises(InputError, match="needs the sentence of each token"):
         make_han().encode(replace(make_batch(DOCUMENTS["one sentence"]), sentences=None))
 
 
@@ -286,8 +286,8 @@ def test_a_batch_without_sentences_is_refused() -> None:
     ("wrong", "message"),
     [
         ({"structure": "hierarchicl"}, "Unknown structure 'hierarchicl'; did you mean 'hierarchical'?"),
-        ({"structure": "hierarchical", "projection": "preset"}, "use it with a flat one"),
-        ({"structure": "hierarchical", "projection": "random"}, "use it with a flat one"),
+        ({"structure": "hierarchical", "projection": "preset"}, "use `structure='flat'`"),
+        ({"structure": "hierarchical", "projection": "random"}, "use `structure='flat'`"),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any], message: str) -> None:

@@ -173,7 +173,7 @@ def test_settings_that_do_not_go_together() -> None:
         ModelSettings(encoder="cnn", pairing="conditional")
     with pytest.raises(attentest.InputError, match="'context'"):
         ModelSettings(decoder="contxt")
-    with pytest.raises(attentest.InputError, match="is for pairs of texts"):
+    with pytest.raises(attentest.InputError, match="needs pairs of texts"):
         make_model(ModelSettings(decoder="context+query"), torch.randn(WORDS, DIMENSION), 2)
 
 

@@ -77,7 +77,7 @@ def test_of_a_study_of_two_models(tmp_path: Path) -> None:
     assert run_planned(expand(study), out, Here, Store(tmp_path / "store")).failed == {}
     report, page = write_report(out)
     assert (report.kind, len(report.blocks)) == ("study", 2)
-    assert report.lead.startswith("Two models put on trial")
+    assert report.lead.startswith("Two models examined")
     assert len(report.figures) == 1  # both models in one
     assert broken_links(page) == []
     kept = json.loads((out / "verdict.json").read_text(encoding="utf-8"))
@@ -351,9 +351,9 @@ def test_trials_of_a_run_that_lay_in_the_folder_before_are_left_out(mine: Path) 
     place.write_text(json.dumps(finding))
     report, _ = write_report(mine)
     assert [section.name for section in report.blocks[0].sections] == ["permutation"]
-    assert report.notes[-1].endswith("lay in this folder before: removal.")
+    assert report.notes[-1] == "Left out, because they are of an earlier run in this folder: removal."
     rulings = {r.criterion.name: r for v in report.blocks[0].verdicts for r in v.rulings}
-    assert rulings["faithful.removal"].why == "the trial removal was not held"
+    assert rulings["faithful.removal"].why == "the trial removal was not run"
 
 
 def test_the_verdict_beside_a_page_is_that_pages(mine: Path, tmp_path: Path) -> None:

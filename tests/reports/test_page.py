@@ -128,8 +128,8 @@ def test_one_block_has_no_matrix_and_a_page_without_charts_no_bundle() -> None:
 
 
 def test_an_empty_report_is_a_page() -> None:
-    tree = Tree.of(render(Report("Nothing", "study", "Nothing was held.", [], [], [])))
-    assert "Nothing was held." in tree.text
+    tree = Tree.of(render(Report("Nothing", "study", "Nothing was run.", [], [], [])))
+    assert "Nothing was run." in tree.text
 
 
 def test_every_in_page_link_of_hostile_anchors_works() -> None:

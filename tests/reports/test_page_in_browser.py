@@ -242,7 +242,7 @@ def test_published_figures_are_sorted_and_filtered(reader: Reader, tmp_path: Pat
     assert head.get_attribute("aria-sort") == "descending"
     assert column()[0] == "0.857"
     assert set(column()[20:]) == {"–"}
-    listing.get_by_label("only those with ours").check()
+    listing.get_by_label("only rows with ours").check()
     assert len(column()) == 20
     assert len(download(reader, listing.get_by_role("button", name="Table as CSV"), tmp_path)) == 61
 
@@ -326,7 +326,7 @@ def test_it_prints_with_everything_open(reader: Reader) -> None:
 
 def test_heat_maps_of_two_models_are_sorted_by_how_far_they_are_apart(reader: Reader, tmp_path: Path) -> None:
     texts = [sample_report.compared_instance(i, ("small", "adversary x")) for i in range(14)]
-    block = Block("both", "small beside adversary x", [], [], [], texts)
+    block = Block("both", "small vs. adversary x", [], [], [], texts)
     file = tmp_path / "comparison.html"
     file.write_text(render(Report("t", "comparison", "", [], [], [block])), encoding="utf-8")
     reader.page.goto(file.as_uri())

@@ -96,7 +96,7 @@ def test_what_a_hierarchical_model_cannot_stand_is_left_out_with_a_note(budget: 
     assert {"guides", "adversary", "informed-adversary"} <= out
     assert {"uniform", "seeds"} <= set(kept)
     for name in out:
-        assert any(note.startswith(f"The experiment {name} is left out: ") for note in expanded.notes)
+        assert any(note.startswith(f"The experiment {name} was left out: ") for note in expanded.notes)
     assert len(expanded.notes) == len(out)
     assert held(expanded, "trial") == list(TRIALS)
 
@@ -112,7 +112,7 @@ def test_a_run_alone_stands_the_trials(run: attentest.Run) -> None:
     assert held(expanded, "trial") == list(TRIALS)
     assert held(expanded, "experiment") == []
     assert trained(expanded) == []
-    assert "with its corpus" in expanded.notes[0]
+    assert "no comparison models" in expanded.notes[0]
     assert {s.settings["texts"] for s in expanded.plan if s.name.startswith("flips")} == {9}
 
 
@@ -146,20 +146,20 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
     columns = {"rows": 300}
     with pytest.raises(attentest.InputError, match=r"was not trained on planted as it is read here .*`rows`"):
         plan_audit("planted", columns={"rows": 200}, model=run)
-    with pytest.raises(attentest.InputError, match="has its settings already; hidden, lr cannot be set"):
+    with pytest.raises(attentest.InputError, match="already has its settings; hidden, lr cannot be set"):
         plan_audit("planted", columns=columns, model=run, training={"hidden": 4, "lr": 0.1})
     given = attentest.train(attentest.load("planted", rows=300), tmp_path / "given", projection="random", **SIZE)
-    with pytest.raises(attentest.InputError, match="has weights that were given to it"):
+    with pytest.raises(attentest.InputError, match="uses fixed attention weights"):
         plan_audit("planted", columns=columns, model=given)
     objective: dict[str, Any] = {"objective": "adversary", "strength": 0.01, "base": run}
     size: dict[str, Any] = {"dimension": 16, "hidden": 8, "epochs": 1}
     adversary = attentest.train(attentest.load("planted", rows=300), tmp_path / "adversary", **objective, **size)
-    with pytest.raises(attentest.InputError, match=r"was trained to imitate another run.*; audit it alone"):
+    with pytest.raises(attentest.InputError, match=r"was trained to imitate another run.*; give the run alone"):
         plan_audit("planted", columns=columns, model=adversary)
     assert held(plan_audit(str(adversary.path)), "trial") == list(TRIALS)
     (given.path / "result.json").unlink()
     for source, model in (("planted", given), (str(given.path), None)):
-        with pytest.raises(attentest.InputError, match="is not finished; train it to its end first"):
+        with pytest.raises(attentest.InputError, match="is not finished; finish its training first"):
             plan_audit(source, columns=columns if model else None, model=model)
     for more in ({"model": run}, {"columns": columns}, {"training": {"hidden": 4}}, {"rows": 50}):
         with pytest.raises(attentest.InputError, match="is a run: it is audited as it is"):
@@ -171,13 +171,13 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
     [
         ({"budget": "quik"}, "Unknown budget 'quik'; did you mean 'quick'"),
         ({"texts": 0}, "texts is 0; examine at least 1"),
-        ({"rows": 3}, "rows is 3; at least"),
+        ({"rows": 3}, "rows is 3; it must be at least"),
         ({"training": {"encodr": "cnn"}}, "did you mean 'encoder'"),
         ({"training": {"encoder": "cnnn"}}, "did you mean 'cnn'"),
         ({"training": {"epochs": "3"}}, "The setting epochs is '3'; expected int"),
         ({"training": {"decoder": "context+query"}}, "for pairs"),
-        ({"training": {"projection": "random"}}, "learns no weights that could be put on trial"),
-        ({"training": {"objective": "adversary"}}, "is not for audits"),
+        ({"training": {"projection": "random"}}, "has no learned weights to audit"),
+        ({"training": {"objective": "adversary"}}, "cannot be used in an audit"),
         ({"source": "plantd"}, "did you mean 'planted'"),
         ({"source": "nothing.csv"}, "nothing.csv"),
         ({"columns": {"difficulty": 7}}, "difficulty"),
@@ -260,7 +260,7 @@ def test_what_failed_is_said_and_not_judged(tmp_path: Path, monkeypatch: pytest.
     assert list(found.failed.values()) == ["no luck"]
     assert found.answer("stable") == "not tested"
     assert found.answer("needed") != "not tested"
-    assert "Missing, as a step failed: experiment seeds" in Tree.of(found.page.read_text(encoding="utf-8")).text
+    assert "Missing, because a step failed: experiment seeds" in Tree.of(found.page.read_text(encoding="utf-8")).text
 
 
 def test_an_audit_with_workers_from_nothing_and_again_from_the_store(tmp_path: Path) -> None:
@@ -317,16 +317,16 @@ def test_a_model_of_ones_own_gets_a_page(own: Subject, tmp_path: Path) -> None:
     assert len(block.instances) == 6
     assert found.answer("needed") != "not tested"
     rulings = {r.criterion.name: r for v in found.verdicts for r in v.rulings}
-    assert rulings["needed.trained"].why == "the experiment uniform was not held"
+    assert rulings["needed.trained"].why == "the experiment uniform was not run"
     assert rulings["exclusive.texts"].threshold == 0.9
-    assert rulings["faithful.gradient"].why == "the model gives no gradients by its inputs"
+    assert rulings["faithful.gradient"].why == "the model has no gradients with respect to its inputs"
     assert rulings["faithful.leave-one-out"].figure is not None
     assert [link for link in links(found.page) if not link.is_file()] == []
 
 
 def test_a_subject_is_audited_as_it_is(own: Subject, tmp_path: Path) -> None:
     for more in ({"texts": 3}, {"rows": 50}, {"text": "a"}, {"epochs": 3}, {"device": "cpu"}):
-        with pytest.raises(attentest.InputError, match=f"With a Subject, .*`{next(iter(more))}` cannot be set"):
+        with pytest.raises(attentest.InputError, match=f"With a Subject, .*takes no `{next(iter(more))}`"):
             attentest.audit(own, tmp_path / "audit", **more)
     with pytest.raises(attentest.InputError, match="did you mean 'standard'"):
         attentest.audit(own, tmp_path / "audit", budget="standart")

@@ -112,7 +112,7 @@ def test_heat_maps_of_both_in_the_order_of_the_corpus(run: attentest.Run, siblin
 
 
 def test_a_whole_comparison(page: Report) -> None:
-    assert (page.kind, page.title) == ("comparison", "small beside sibling")
+    assert (page.kind, page.title) == ("comparison", "small vs. sibling")
     both, *models = page.blocks
     assert [block.name for block in models] == ["small", "sibling"]
     assert [section.name for section in both.sections] == ["comparison"]
@@ -141,10 +141,10 @@ def test_differences_of_the_figures_that_both_have(page: Report) -> None:
 @pytest.mark.parametrize(
     ("rows", "options", "settings", "why"),
     [
-        (300, {}, {"max_tokens": 6}, "cut the texts into other tokens"),
+        (300, {}, {"max_tokens": 6}, "split the texts into different tokens"),
         (300, {"classes": 3}, {}, "their classes differ."),
-        (300, {"seed": 1}, {}, "were tested on other texts"),
-        (200, {}, {}, "were tested on other texts"),
+        (300, {"seed": 1}, {}, "were tested on different texts"),
+        (200, {}, {}, "were tested on different texts"),
     ],
 )
 def test_runs_that_are_not_set_against_each_other(
@@ -155,7 +155,7 @@ def test_runs_that_are_not_set_against_each_other(
     expanded = plan_comparison(run, other)
     assert expanded.beside is None
     (note,) = expanded.notes
-    assert note.startswith("The two are not set against each other text by text: ")
+    assert note.startswith("The two models are not compared text by text: ")
     assert why in note
     assert held(expanded, "small") == held(expanded, "other") == list(TRIALS)
 
@@ -166,7 +166,7 @@ def test_their_page_has_the_differences_and_the_note(run: attentest.Run, tmp_pat
     outcome, report, _ = compared(plan_comparison(run, other, texts=5), tmp_path)
     assert outcome.failed == {}
     assert [block.name for block in report.blocks] == ["small", "other"]
-    assert any("tested on other texts" in note for note in report.notes)
+    assert any("tested on different texts" in note for note in report.notes)
     assert report.differences
 
 
@@ -183,7 +183,7 @@ def test_the_same_run_twice_is_refused(run: attentest.Run, tmp_path: Path) -> No
     link = tmp_path / "link"
     link.symlink_to(run.path)
     for other in (run, attentest.open_run(run.path / ".." / run.path.name), attentest.open_run(link)):
-        with pytest.raises(attentest.InputError, match="was given twice; name two runs"):
+        with pytest.raises(attentest.InputError, match="was given twice; give two different runs"):
             plan_comparison(run, other)
 
 
@@ -193,7 +193,7 @@ def test_a_copy_of_a_run_is_no_further_away_than_nothing(run: attentest.Run, tmp
     expanded = plan_comparison(run, copy, texts=5)
     names = [step.name for step in expanded.plan if step.name.startswith("compare ")]
     outer = run.path.parent.name
-    assert names == [f"compare {outer}/small beside a/small"]  # as much of the paths as tells them apart
+    assert names == [f"compare {outer}/small vs. a/small"]  # as much of the paths as tells them apart
     outcome, report, _ = compared(expanded, tmp_path)
     assert outcome.failed == {}
     assert [block.name for block in report.blocks[1:]] == [f"{outer}/small", "a/small"]

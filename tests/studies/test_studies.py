@@ -151,7 +151,7 @@ def test_a_changed_corpus_is_said_and_done_again(tmp_path: Path) -> None:
             said.append(sentence)
 
     assert run_study(study, tmp_path / "out", Here, store=store, watchers=[Notes()]).done == 5
-    assert said == [f"{file} has changed since the last run; what stands on it is done again."]
+    assert said == [f"{file} has changed since the last run; the steps that depend on it are run again."]
 
 
 @pytest.mark.parametrize(
@@ -500,12 +500,12 @@ def test_a_study_of_documents(tmp_path: Path) -> None:
 
 def test_models_that_no_corpus_can_have_are_refused_before_anything_runs(tmp_path: Path) -> None:
     only_pairs = read_study(written(tmp_path, {"corpora": ["planted"], "models": [{"decoder": "context+query"}]}))
-    with pytest.raises(attentest.InputError, match="are all for pairs"):
+    with pytest.raises(attentest.InputError, match="are for pairs"):
         plan_study(only_pairs, "paper")
     documents = read_study(
         written(tmp_path, {"corpora": ["babi1-generated"], "models": [{"structure": "hierarchical"}]})
     )
-    with pytest.raises(attentest.InputError, match="is for single texts"):
+    with pytest.raises(attentest.InputError, match="needs single texts"):
         plan_study(documents, "paper")
     content = {"corpora": ["planted"], "models": [{"structure": "hierarchical"}]}
     nothing = read_study(written(tmp_path, content | {"experiments": {"uniform": {"weights": ["random"]}}}))

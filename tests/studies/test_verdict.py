@@ -82,7 +82,8 @@ def test_an_interval_against_each_side_of_a_threshold(side: str, low: float, hig
     found = ruling(name, {place: {entry: of(low, high)}})
     assert found.answer == answer
     assert found.figure == of(low, high)
-    assert ("holds the threshold" in found.why) == (answer == UNCLEAR)
+    words = {YES: "whole interval meets", NO: "whole interval fails", UNCLEAR: "95 % interval includes"}
+    assert found.why == f"the {words[answer]} the threshold"
 
 
 def test_losses_are_gains_turned_round() -> None:
@@ -123,13 +124,19 @@ def test_figures_that_are_not_whole(figure: Estimate, answer: str, why: str) -> 
 def test_nothing_held_is_not_tested_and_says_what_is_missing() -> None:
     for found in judge({}):
         assert found.answer == UNTESTED
-        assert found.confidence.startswith("Not tested: ")
+        assert found.confidence.startswith("Not tested: the ")
+        assert "asking people" not in found.confidence  # never tested: no news
         for one in found.rulings:
             assert (one.answer, one.figure) == (UNTESTED, None)
             wanted = one.criterion.against or one.criterion.asks
-            missing = f"the {wanted.kind} {wanted.name} was not held"
-            expected = one.criterion.absent if one.criterion.kind == PEOPLE else missing
+            untested = f"the {wanted.kind} {wanted.name} was not run"
+            expected = one.criterion.absent if one.criterion.kind == PEOPLE else untested
             assert one.why == expected
+
+
+def test_what_cannot_be_run_has_its_reason() -> None:
+    plausible = judge({}, impossible={(TRIAL, "rationale"): "the corpus has no rationales"})[-1]
+    assert plausible.confidence == "Not tested: the corpus has no rationales."
 
 
 def test_what_was_not_held_is_named_also_where_it_is_the_one_set_against() -> None:
@@ -137,16 +144,18 @@ def test_what_was_not_held_is_named_also_where_it_is_the_one_set_against() -> No
         {(TRIAL, "adversary"): {"mean max JSD": of(0.4, 0.5)}},
         {(EXPERIMENT, "seeds"): {"mean JSD": of(0, 1)}},
     )
-    assert ruling("stable.adversary", trial).why == "the experiment seeds was not held"
-    assert ruling("stable.adversary", seeds).why == "the trial adversary was not held"
+    assert ruling("stable.adversary", trial).why == "the experiment seeds was not run"
+    assert ruling("stable.adversary", seeds).why == "the trial adversary was not run"
     held = {(EXPERIMENT, "adversary"): {"JSD, λ = 0": of(0, 0.1)}}
-    assert ruling("stable.model", held).why == "the experiment seeds was not held"
+    assert ruling("stable.model", held).why == "the experiment seeds was not run"
     assert ruling("stable.model", held | seeds).why == CRITERIA["stable.model"].absent
     assert ruling("exclusive.model", held).why == CRITERIA["exclusive.model"].absent
-    assert ruling("faithful.gradient", {(TRIAL, "correlation"): {}}).why == "the model gives no gradients by its inputs"
+    missing = ruling("faithful.gradient", {(TRIAL, "correlation"): {}})
+    assert missing.why == "the model has no gradients with respect to its inputs"
 
 
 # by what is left of faithful's tests when the others are not held: its two tests of what is more than 0
+PLAUSIBLE = "weight − tokens in the rationale"
 PLACES = {"removal": "mean ΔJS", "flips": "flips, heaviest − random"}
 FIGURES = {YES: of(0.1, 0.2), NO: of(-0.2, -0.1), UNCLEAR: of(-0.1, 0.1), UNTESTED: Estimate(NAN, NAN, NAN, 0)}
 
@@ -169,15 +178,26 @@ def test_no_beats_unclear_beats_yes(removal: str, flips: str, together: str) -> 
         entries = zip(PLACES.items(), (first, second), strict=True)
         found = verdict("faithful", {(TRIAL, trial): {entry: FIGURES[a]} for (trial, entry), a in entries})
         assert found.answer == together
-        held = sum(answer != UNTESTED for answer in (first, second))
-        assert found.confidence.startswith(f"{held} of 6 tests held; " if held else "Not tested: ")
+        held = [answer for answer in (first, second) if answer != UNTESTED]
+        count = f"{held.count(together)} of {len(held)} test"
+        begins = {YES: f"Passes {count}", NO: f"Fails {count}", UNCLEAR: "Inconclusive: ", UNTESTED: "Not tested: "}
+        assert found.confidence.startswith(begins[together])
+        assert ("; not tested: permutation, gradient, " in found.confidence) == bool(held)
 
 
 def test_how_sure_names_the_tests_that_decide() -> None:
     summaries = {(TRIAL, "removal"): {"mean ΔJS": FIGURES[NO]}, (TRIAL, "flips"): {PLACES["flips"]: FIGURES[UNCLEAR]}}
-    assert "on the other side: removal (95" in verdict("faithful", summaries).confidence
+    assert verdict("faithful", summaries).confidence.startswith("Fails 1 of 2 tests: removal; not tested: ")
     unclear = {(TRIAL, "removal"): {"mean ΔJS": FIGURES[YES]}, (TRIAL, "flips"): {PLACES["flips"]: FIGURES[UNCLEAR]}}
-    assert "too near the threshold to tell: flips (95" in verdict("faithful", unclear).confidence
+    expected = "Inconclusive: the 95 % interval includes the threshold (flips); not tested: "
+    assert verdict("faithful", unclear).confidence.startswith(expected)
+    whole = {(TRIAL, "rationale"): {"heaviest token in the rationale": of(0.6, 0.7), PLAUSIBLE: of(0.1, 0.2)}}
+    assert verdict("plausible", whole).confidence == "Passes 2 of 2 tests; not tested: people."
+    several = {(TRIAL, "rationale"): {"heaviest token in the rationale": of(0.4, 0.7), PLAUSIBLE: Estimate(0, 0, 1, 5)}}
+    assert verdict("plausible", several).confidence == (
+        "Inconclusive: the 95 % interval includes the threshold (heaviest); 5 texts are too few (weight); "
+        "not tested: people."
+    )
 
 
 def test_thresholds_can_be_set_one_by_one() -> None:
@@ -237,7 +257,7 @@ PAPERS = r"(Jain & Wallace|Wiegreffe & Pinter|Serrano & Smith|Vashishth et al\.|
 @pytest.mark.parametrize("name", CRITERIA)
 def test_every_threshold_has_a_source(name: str) -> None:
     source = CRITERIA[name].source
-    as_other = re.fullmatch(r"as (\S+)", source)
+    as_other = re.fullmatch(r"the same as for (\S+)", source)
     if as_other:
         assert CRITERIA[as_other.group(1)].threshold == CRITERIA[name].threshold
         source = CRITERIA[as_other.group(1)].source
@@ -296,7 +316,7 @@ def test_a_figure_that_is_not_defined_and_one_whose_experiment_failed_say_so() -
     assert ruling("faithful.leave-one-out", nothing).why == "the figure is not defined for these texts"
     rulings = {r.criterion.name: r for v in judge({}, broken={(EXPERIMENT, "guides")}) for r in v.rulings}
     assert rulings["informative.guide"].why == "the experiment guides failed"
-    assert rulings["informative.fix"].why == "the experiment fix was not held"
+    assert rulings["informative.fix"].why == "the experiment fix was not run"
 
 
 @pytest.mark.parametrize(("apart", "answer"), [(0.41, YES), (0.4, UNTESTED), (0.1, UNTESTED)])

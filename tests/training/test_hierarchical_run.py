@@ -110,7 +110,7 @@ def test_parts_can_be_taken_and_frozen(corpus: attentest.Corpus, han: attentest.
 
 
 def test_pairs_are_flat() -> None:
-    with pytest.raises(attentest.InputError, match="for single texts; a corpus of pairs has 'flat'"):
+    with pytest.raises(attentest.InputError, match="needs single texts; for a corpus of pairs use 'flat'"):
         attentest.train(attentest.load("babi1-generated", rows=60), structure="hierarchical")
 
 
@@ -121,9 +121,9 @@ def test_tables_of_published_figures_call_it_han() -> None:
 
 def test_what_needs_weights_of_a_whole_text_is_refused(corpus: attentest.Corpus, han: attentest.Run) -> None:
     flat = attentest.train(corpus, epochs=1, dimension=8, hidden=4)
-    with pytest.raises(attentest.InputError, match="use it with a flat one"):
+    with pytest.raises(attentest.InputError, match="use `structure='flat'`"):
         attentest.train(corpus, structure="hierarchical", projection="preset", preset=flat)
-    with pytest.raises(attentest.InputError, match="train it with a flat structure"):
+    with pytest.raises(attentest.InputError, match="train it with `structure='flat'`"):
         attentest.train(corpus, structure="hierarchical", objective="adversary", base=flat)
     both: list[dict[str, Any]] = [{"projection": "preset", "preset": han}, {"objective": "adversary", "base": han}]
     for others in both:

@@ -78,7 +78,7 @@ def test_frozen_parts_stay_and_taken_parts_start_as_they_were(run: attentest.Run
     [
         ({"objective": "adversary"}, "go together"),
         ({"objective": "labls"}, "did you mean 'labels'"),
-        ({"take": ("encoder",)}, "give `start`"),
+        ({"take": ("encoder",)}, "`take` needs `start`"),
         ({"freeze": ("encodr",)}, "did you mean 'encoder'"),
         ({"patience": 0}, "patience is 0"),
         ({"patience": 1.5}, "expected int"),
@@ -91,9 +91,9 @@ def test_bad_settings(corpus: attentest.Corpus, settings: dict[str, Any], senten
 
 
 def test_a_start_of_another_shape_or_vocabulary(run: attentest.Run, corpus: attentest.Corpus) -> None:
-    with pytest.raises(attentest.InputError, match="another shape"):
+    with pytest.raises(attentest.InputError, match="a different shape"):
         attentest.train(corpus, start=run, dimension=16, hidden=4, epochs=1)
-    with pytest.raises(attentest.InputError, match="another vocabulary"):
+    with pytest.raises(attentest.InputError, match="a different vocabulary"):
         attentest.train(corpus, start=run, dimension=16, hidden=8, epochs=1, min_frequency=3)
 
 
@@ -113,5 +113,5 @@ def test_random_weights_in_training_and_test(corpus: attentest.Corpus) -> None:
     assert len({round(w[0], 6) for w in weights}) > len(weights) // 2
     finding = attentest.trial("permutation", run)
     assert finding.table["predicted"].to_pylist() == run.predictions["predicted"].to_pylist()
-    with pytest.raises(attentest.InputError, match="it has none for other texts"):
+    with pytest.raises(attentest.InputError, match="it cannot read other texts"):
         run.attend("a text")

@@ -257,13 +257,13 @@ def test_overwrite_goes_on_with_its_own_unfinished_training(corpus: attentest.Co
         attentest.train(corpus, tmp_path, epochs=2, listener=Stop(), overwrite=True, **TINY)
     hear = Hear()
     attentest.train(corpus, tmp_path, epochs=2, listener=hear, overwrite=True, **TINY)
-    assert any("Went on after epoch 1" in sentence for sentence in hear.heard)
+    assert any("Resumed after epoch 1" in sentence for sentence in hear.heard)
 
 
 def test_one_training_at_a_time_writes_to_a_folder(corpus: attentest.Corpus, tmp_path: Path) -> None:
     from attentest.training.claim import exclusive
 
-    with exclusive(tmp_path / "r"), pytest.raises(attentest.InputError, match="Another training is writing"):
+    with exclusive(tmp_path / "r"), pytest.raises(attentest.InputError, match="Another training writes"):
         attentest.train(corpus, tmp_path / "r", epochs=1, **TINY)
     assert attentest.train(corpus, tmp_path / "r", epochs=1, **TINY).finished
 
@@ -283,9 +283,9 @@ def test_a_guide_is_known_by_its_weights(corpus: attentest.Corpus, run: attentes
     other = attentest.train(corpus, epochs=1, seed=9, **TINY)
     with pytest.raises(attentest.InputError, match="another run"):
         attentest.train(corpus, tmp_path / "g", preset=other, **guided)
-    with pytest.raises(attentest.InputError, match="trained on weights that were given"):
+    with pytest.raises(attentest.InputError, match="uses fixed attention weights"):
         attentest.train(corpus, preset=first, **guided)
-    with pytest.raises(attentest.InputError, match="given for its corpus"):
+    with pytest.raises(attentest.InputError, match="fixed weights for its own corpus"):
         first.attend("a text")
 
 

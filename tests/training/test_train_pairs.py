@@ -114,9 +114,9 @@ def test_second_texts_are_shown_and_escaped(file: Path, asked: attentest.Run) ->
 
 
 def test_models_of_pairs_need_pairs(corpus: attentest.Corpus) -> None:
-    with pytest.raises(attentest.InputError, match="decoder 'context\\+query' is for pairs"):
+    with pytest.raises(attentest.InputError, match="decoder 'context\\+query' needs pairs"):
         attentest.train(corpus, decoder="context+query", **SMALL)
-    with pytest.raises(attentest.InputError, match="pairing 'conditional' is for pairs"):
+    with pytest.raises(attentest.InputError, match="pairing 'conditional' needs pairs"):
         attentest.train(corpus, pairing="conditional", **SMALL)
 
 
@@ -177,7 +177,7 @@ def test_runs_of_another_kind_or_other_classes_are_refused(
     single = attentest.load(file, text="premise", label="answer")
     with pytest.raises(attentest.InputError, match="reads a pair corpus"):
         attentest.train(single, base=asked, objective="adversary", **SMALL)
-    with pytest.raises(attentest.InputError, match="take a run of the same kind and classes"):
+    with pytest.raises(attentest.InputError, match="choose a run with the same kind and classes"):
         attentest.train(attentest.load("planted", rows=100, classes=3), start=attentest.train(corpus, **SMALL), **SMALL)
 
 
@@ -208,7 +208,7 @@ def test_answers_that_are_cut_off_are_dropped_and_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("settings", [{"tokenizer": "word"}, {"digits": "qqq"}])
 def test_answers_that_are_no_tokens_are_refused(tmp_path: Path, settings: dict[str, Any]) -> None:
-    with pytest.raises(attentest.InputError, match="is not a token of its own"):
+    with pytest.raises(attentest.InputError, match="is not a single token"):
         attentest.train(entities(tmp_path), **settings, **SMALL)
 
 

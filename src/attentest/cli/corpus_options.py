@@ -84,5 +84,5 @@ def corpus_arguments(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str
     others = named_values(given.get(REST) or ())
     for name, value in others.items():
         if name in named:
-            raise InputError(f"'{name}' has an option of its own: {flag_of(name)} {value}.")
+            raise InputError(f"'{name}' cannot be set with -o; use {flag_of(name)} {value}.")
     return chosen(given, named), others

@@ -59,12 +59,12 @@ def _settings() -> Iterable[str]:
     return (f"{name}=" for name in known_settings())
 
 
-Texts = Annotated[int | None, Option(help="Most test texts that the trials examine [set by the budget].")]
+Texts = Annotated[int | None, Option(help="Maximum number of test texts to examine [set by the budget].")]
 Thresholds = Annotated[
     list[str] | None,
     Option(
         "--threshold",
-        help="Threshold of a test in place of the usual one, e.g. faithful.gradient=0.4; repeatable.",
+        help="Threshold of a test instead of the default, e.g. faithful.gradient=0.4; repeatable.",
         metavar=PAIR,
         autocompletion=offering(_criteria),
     ),
@@ -95,13 +95,13 @@ def audit(
     overwrite: Overwrite = False,
     budget: Annotated[
         str,
-        budget_option("Budget: quick takes minutes, standard tens of minutes, paper hours."),
+        budget_option("Budget: quick takes minutes, standard tens of minutes, paper hours to days."),
     ] = "quick",
     model: Annotated[
         Path | None, Option(help="Finished run on the same corpus to audit, instead of training a model.")
     ] = None,
     rows: Annotated[
-        int | None, Option(help="Most rows to use, drawn evenly from splits and classes [set by the budget].")
+        int | None, Option(help="Maximum number of rows, drawn evenly from splits and classes [set by the budget].")
     ] = None,
     texts: Texts = None,
     threshold: Thresholds = None,
@@ -258,7 +258,7 @@ def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("attention is …", "answer", "how sure", box=None, pad_edge=False)
+    table = Table("attention is …", "answer", "tests", box=None, pad_edge=False)
     styles = {"yes": "green", "no": "red", "unclear": "yellow"}
     for verdict in verdicts:
         answer = f"[{style}]{verdict.answer}" if (style := styles.get(verdict.answer)) else verdict.answer

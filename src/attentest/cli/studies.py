@@ -40,7 +40,7 @@ def study(
     name: Annotated[
         str,
         Argument(
-            help="Name of a paper (jain2019, wiegreffe2019, …), or a YAML file of your own.",
+            help="Name of a paper (jain2019, wiegreffe2019, …), or your own YAML file.",
             autocompletion=offering(_papers),
         ),
     ],
@@ -61,7 +61,7 @@ def study(
     ] = "paper",
     rows: Annotated[
         int | None,
-        Option(help="Most rows of each corpus, drawn evenly from splits and classes [set by the budget]."),
+        Option(help="Maximum number of rows of each corpus, drawn evenly from splits and classes [set by the budget]."),
     ] = None,
     as_json: AsJson = False,
     **given: Any,
@@ -72,7 +72,7 @@ def study(
 
     chosen = find_study(name)
     if more and not corpus:
-        raise InputError(f"'{more[0]}' was not expected; name corpora after --corpus.")
+        raise InputError(f"'{more[0]}' was not expected; give corpora after --corpus.")
     corpora = [*(corpus or []), *(more or [])]
     data_dir = given["data_dir"]
     if given["dry_run"]:

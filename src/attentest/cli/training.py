@@ -103,7 +103,7 @@ def show(
     text: Annotated[
         list[str] | None,
         Option(
-            help="Text of your own to show instead of test texts (not a column, as in train and audit); repeatable.",
+            help="Your own text to show instead of test texts (not a column, as in train and audit); repeatable.",
             metavar="TEXT",
         ),
     ] = None,
@@ -118,7 +118,7 @@ def show(
     """Show a model's attention as heat maps, in the terminal, as HTML or as SVG."""
     opened = [attentest.open_run(run) for run in runs]
     if second and not text:
-        raise InputError("A second text goes with a text; give --text, too.")
+        raise InputError("--second needs --text: give the first text of the pair, too.")
     if text:
         found = [run.attend(text, second) for run in opened]
     else:
@@ -147,7 +147,7 @@ def _together(runs: Sequence[Run], found: Sequence[Heatmaps]) -> Heatmaps:
     for run, own in zip(runs, texts, strict=True):
         if own != texts[0]:
             raise InputError(
-                f"{run.path} was tested on other texts than {runs[0].path}; give --text to show both on one text."
+                f"{run.path} was tested on different texts than {runs[0].path}; use --text to show both on one text."
             )
     return Heatmaps(
         [replace(one, model=name) for maps in zip(*found, strict=True) for name, one in zip(names, maps, strict=True)]

@@ -56,7 +56,7 @@ def trial(
     if threads is not None:
         set_threads(threads)
     if name == "all" and option:
-        raise InputError("Options belong to one trial; name it instead of all.")
+        raise InputError("-o sets options of one trial; give its name instead of 'all'.")
     chosen = [make_trial(one, **named_values(option or [])) for one in (TRIALS if name == "all" else [name])]
     subject = subject_of(attentest.open_run(run), texts=texts, device=str(choose_device(device)), site=site)
     if name == "all":

@@ -62,7 +62,7 @@ def jw_kept(tables: Tables) -> Tables:
 
 
 def jw_imdb(tables: Tables) -> Tables:
-    """A fifth of train is dev and a fifth of test is test, as in JW; their own drawing is not known."""
+    """A fifth of train is dev and a fifth of test is test, as in Jain & Wallace; their own drawing is not known."""
     generator = np.random.default_rng(1378)
     cleaned = line_breaks(tables)
     train = cleaned["train"].take(generator.permutation(cleaned["train"].num_rows))

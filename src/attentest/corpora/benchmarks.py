@@ -49,12 +49,12 @@ def load_benchmark(name: str, data_dir: str | Path | None = None) -> Corpus:
     benchmark = BENCHMARKS[name]
     folder = data_folder(data_dir)
     if folder is None:
-        raise InputError(f"'{name}' is read from a data folder: name it with `data_dir` or in ATTENTEST_DATA.")
+        raise InputError(f"'{name}' is read from a data folder: set `data_dir` or the variable ATTENTEST_DATA.")
     tables = {split: _with_split(_read(folder / file, name), split) for split, file in benchmark.files.items()}
     try:
         merged = _merge(benchmark.adapt(tables), benchmark.columns)
     except KeyError as error:
-        raise InputError(f"'{name}' in {folder} lacks a column ({error.args[0]}); is it the right folder?") from error
+        raise InputError(f"'{name}' in {folder} lacks a column ({error.args[0]}); check the data folder.") from error
     return build_corpus(
         name,
         {column: merged[column] for column in merged.column_names},
@@ -77,7 +77,7 @@ def _merge(tables: Tables, columns: Mapping[str, str]) -> pa.Table:
 
 def _read(file: Path, name: str) -> pa.Table:
     if not file.is_file():
-        raise InputError(f"'{name}' needs {file}, which is not there; is the data folder the right one?")
+        raise InputError(f"'{name}' needs {file}, which does not exist; check the data folder.")
     try:
         return read_parquet(file)
     except pa.ArrowException as error:

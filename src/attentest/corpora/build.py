@@ -63,7 +63,7 @@ def _tell_apart(table: pa.Table) -> tuple[pa.Table, list[str]]:
         return table.append_column("id", numbers), []
     ids = pc.coalesce(pc.if_else(pc.equal(table["id"], ""), None, table["id"]), numbers)
     repeated = len(ids) - pc.count_distinct(ids).as_py()
-    notes = [f"{repeated:,} rows repeat the id of another; they are told apart as #2, #3…"] if repeated else []
+    notes = [f"{repeated:,} rows repeat the id of another; #2, #3… is added to their ids."] if repeated else []
     if repeated:
         taken = set(ids.to_pylist())
         seen: Counter[str] = Counter()

@@ -92,7 +92,7 @@ class Corpus:
         if rows >= len(self):
             return self
         if rows < FEWEST_ROWS:
-            raise InputError(f"A sample of {rows} rows is too small; ask for at least {FEWEST_ROWS}.")
+            raise InputError(f"A sample of {rows} rows is too small; take at least {FEWEST_ROWS}.")
         strata = _strata(self)
         order = np.random.default_rng(seed).permutation(len(self))
         # the i-th of n rows in a stratum gets the key i/n: taking the smallest keys takes each evenly

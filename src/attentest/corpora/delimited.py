@@ -38,7 +38,7 @@ def read_delimited(file: Path, columns: Columns, encoding: str, separator: str |
         chosen = declared[1] if declared else find_separator(sample, columns, usual)
     table = _read(file, columns, encoding, chosen, skip=int(declared is not None))
     notes = (
-        [f"{file.name}: the columns are taken to be separated by {_named(chosen)}, not by {_named(usual)}."]
+        [f"{file.name}: the columns seem to be separated by {_named(chosen)}, not by {_named(usual)}."]
         if separator is None and chosen != usual
         else []
     )
@@ -74,7 +74,7 @@ def _read_sample(file: Path, encoding: str) -> str:
 def _checked(separator: str) -> str:
     sign = _WRITTEN_OUT.get(separator, separator)
     if not (len(sign) == 1 and sign.isascii() and sign not in '"\r\n\0'):
-        raise InputError(f"The separator is {separator!r}; expected one sign, such as , or ; or | or tab.")
+        raise InputError(f"The separator is {separator!r}; expected one character, such as , or ; or | or tab.")
     return sign
 
 
@@ -99,9 +99,9 @@ def _read(file: Path, columns: Columns, encoding: str, separator: str, skip: int
             raise InputError(f"{file} has no rows.") from error
         if "columns, got" in str(error):
             raise InputError(
-                f"{file} cannot be read: {first_line(error)}. A text that holds the separator, a line break or "
-                f"a double quote must stand in double quotes. The columns are taken to be separated by "
-                f"{_named(separator)}; if they are not, name the sign with `separator`."
+                f"{file} cannot be read: {first_line(error)}. A text that contains the separator, a line break or "
+                f"a double quote must be in double quotes. The columns seem to be separated by {_named(separator)}; if "
+                "they are not, set `separator`."
             ) from error
         if "straddles" in str(error):
             raise InputError(

@@ -32,7 +32,7 @@ def load_files(
 ) -> Corpus:
     """A corpus from one file, or from a folder whose files are named train, dev (or val) and test."""
     if path.is_dir() and "split" in columns:
-        raise InputError(f"{path} is a folder, and its files are the splits: a split column is for a single file.")
+        raise InputError(f"{path} is a folder whose files are the splits; a split column needs a single file.")
     parts = _split_files(path) if path.is_dir() else {"": path}
     tables, notes = [], []
     for split, file in parts.items():
@@ -62,7 +62,7 @@ def read_table(
     if kind not in KINDS:
         raise InputError(f"{file}: cannot read '{file.suffix}' files; give one of {', '.join(KINDS)}.")
     if separator is not None and kind not in USUAL:
-        raise InputError(f"{file} has no separator: that is for csv and tsv files.")
+        raise InputError(f"{file} has no separator; it only applies to csv and tsv files.")
     if not file.is_file():
         raise InputError(f"{file}: there is no such file.")
     notes: list[str] = []

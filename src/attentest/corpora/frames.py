@@ -87,7 +87,7 @@ def _splits(source: Any, columns: Columns, called: str) -> Mapping[str, Any]:
     if not (isinstance(source, Mapping) and source and all(map(_is_frame, source.values()))):
         return {"": source}
     if "split" in columns:
-        raise InputError(f"{called} has its splits as keys: a split column is for a single table.")
+        raise InputError(f"{called} has its splits as keys; a split column only applies to a single table.")
     labelled = {str(split): frame for split, frame in source.items() if split != UNLABELLED}
     if not labelled:
         raise InputError(f"{called} has no splits with labels.")
@@ -119,7 +119,7 @@ def _frame(source: Any, called: str) -> Frame:
         except (TypeError, ValueError, pa.ArrowException) as error:
             raise InputError(f"{called} is not a table with columns; give {ACCEPTED}.") from error
         return Frame(table.column_names, table.column)
-    streams = " A dataset that streams is read into a list first: list(dataset.take(1000))." if _streams(source) else ""
+    streams = " Read a streaming dataset into a list first: list(dataset.take(1000))." if _streams(source) else ""
     raise InputError(f"load cannot read an object of type {kind_of(source)}; give {ACCEPTED}.{streams}")
 
 
@@ -127,7 +127,7 @@ def _of_rows(rows: Sequence[Any], called: str) -> Frame:
     names: dict[str, None] = {}
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise InputError(f"{called} holds a {type(row).__name__} at place {number}; each row is a dict.")
+            raise InputError(f"{called} has a {type(row).__name__} at position {number}; each row must be a dict.")
         names |= dict.fromkeys(row)
     if not rows:
         raise InputError(f"{called} has no rows.")

@@ -53,7 +53,7 @@ def load(
     chosen = {column: str(theirs) for column, theirs in asked.items() if theirs not in (None, "")}
     positive = None if positive is None else str(positive)
     if name is not None and not (isinstance(name, str) and name.strip()):
-        raise InputError(f"name is {name!r}; expected what the corpus should be called.")
+        raise InputError(f"name is {name!r}; expected a name for the corpus.")
     for_files = {"format": format, "separator": separator, "data_dir": data_dir, **options}
     if encoding != "utf-8":
         for_files["encoding"] = encoding
@@ -106,17 +106,17 @@ def _load_named(
 ) -> Corpus:
     """What a string or a path stands for."""
     if not given.strip():
-        raise InputError("No corpus was named: give a name, a file, a folder or hf:NAME.")
+        raise InputError("The corpus is missing: give a name, a file, a folder or hf:NAME.")
     named = ALIASES.get(given, given)
     path = Path(given)
     is_name = format is not None or named in corpus_names()
     is_saved = not is_name and _exists(given) and is_saved_corpus(path)
     if chosen and (is_name or is_saved):
         raise InputError(
-            f"{given} knows its own columns; `{next(iter(chosen))}` is for files of yours and hf: datasets."
+            f"{given} has fixed columns; `{next(iter(chosen))}` only applies to your own files and hf: datasets."
         )
     if separator is not None and (is_name or is_saved or given.startswith("hf:")):
-        raise InputError(f"{given} has no separator: that is for csv and tsv files.")
+        raise InputError(f"{given} has no separator; it only applies to csv and tsv files.")
     if format is not None:
         if format not in FORMATS:
             raise unknown_name("format", format, FORMATS)

@@ -84,7 +84,7 @@ def _not_cut(texts: pa.ChunkedArray) -> Iterator[str]:
     if letters and uncut >= _SHARE * letters:
         yield (
             f"About {min(uncut / letters, 1):.0%} of the letters are in scripts written without spaces (Chinese, "
-            "Japanese, Thai and the like), which the tokenizers do not cut into words: whole clauses become tokens. "
+            "Japanese, Thai and the like), which the tokenizers do not split into words: whole clauses become tokens. "
             "Separate the words by spaces first (with a word segmenter), and train with "
             '`tokenizer="whitespace"`.'
         )

@@ -104,12 +104,12 @@ def run_plan(
                         for again in plan.needed([key], done):
                             waiting[again.key] = again
                             for watcher in watchers:
-                                watcher.note(f"'{again.name}' was damaged in the store and is done again.")
+                                watcher.note(f"'{again.name}' was damaged in the store and is run again.")
                     waiting[event.key] = step
                 elif event.kind == "lost" and lost[event.key] <= RETRIES:
                     waiting[event.key] = step
                     for watcher in watchers:
-                        watcher.note(f"The worker of '{step.name}' died; it is started again.")
+                        watcher.note(f"The worker process of '{step.name}' died; the step is run again.")
                 else:
                     error = event.text or f"its worker died {lost[event.key]} times"
                     outcome.failed[step.name] = error
@@ -150,7 +150,7 @@ def _drop_damaged(plan: Plan, store: Store, wanted: Sequence[str], done: set[str
             if why is not None:
                 done.discard(key)
                 for watcher in watchers:
-                    watcher.note(f"'{plan.steps[key].name}' was damaged in the store and is done again: {why}.")
+                    watcher.note(f"'{plan.steps[key].name}' was damaged in the store and is run again: {why}.")
 
 
 def _drop_hopeless(waiting: dict[str, Step], running: Mapping[str, object], done: set[str], outcome: Outcome) -> None:

@@ -1,4 +1,5 @@
-"""Leave-one-out importance: how far the output moves when a token is taken out of the text (JW; ME eq. 6)."""
+"""Leave-one-out importance: how far the output moves when a token is taken out of the text (Jain & Wallace 2019;
+Meister et al. 2021 eq. 6)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def removed_probabilities(
 ) -> Float[Tensor, "batch tokens classes"]:
     """ŷ₋ᵢ for every real token i: the model's probabilities when token i alone is gone; 0 on padding.
 
-    "remove" makes the text shorter and runs the whole model again (JW; ME eq. 6); "mask" puts <unk> in the token's
+    "remove" makes the text shorter and runs the whole model again (both papers); "mask" puts <unk> in the token's
     place. Weights that came with the batch lose the removed token's, and the rest are renormalised. Where nothing
     is left of a text the context is 0: the softmax of the model's `bias()` (what a model of pairs makes of the question
     alone), or equal probabilities if it has none.
@@ -58,7 +59,7 @@ def leave_one_out(
     removed: Float[Tensor, "batch tokens classes"],
     mask: Bool[Tensor, "batch tokens"],
 ) -> Float[Tensor, "batch tokens"]:
-    """TVD(ŷ, ŷ₋ᵢ) = ½ Σ|ŷ − ŷ₋ᵢ| of every token (JW), 0 on padding."""
+    """TVD(ŷ, ŷ₋ᵢ) = ½ Σ|ŷ − ŷ₋ᵢ| of every token (Jain & Wallace 2019), 0 on padding."""
     return (probabilities.unsqueeze(1) - removed).abs().sum(-1).masked_fill(~mask, 0) / 2
 
 

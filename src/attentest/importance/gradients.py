@@ -1,6 +1,7 @@
 """Gradient importance: how much the prediction would move with an embedded token, a hidden state or a weight.
 
-f is the probability of the predicted class. With two classes its gradient is that of JW's sigmoid output, up to sign.
+f is the probability of the predicted class. With two classes its gradient is, up to sign, that of Jain &
+Wallace's sigmoid output.
 A model stays in the mode it is in, so call `eval()` before; its parameters collect no gradients.
 """
 
@@ -33,7 +34,7 @@ class Gradients:
 
     @property
     def l2(self) -> Scores:
-        """‖∂f/∂v_i‖₂, which ME eq. 4 divides by its sum: see `normalised`."""
+        """‖∂f/∂v_i‖₂, which Meister et al. 2021 eq. 4 divides by its sum: see `normalised`."""
         norms: Tensor = torch.linalg.vector_norm(self.gradient, 2, -1).masked_fill(~self.mask, 0)
         return norms
 
@@ -44,7 +45,7 @@ class Gradients:
 
     @property
     def times_input(self) -> Scores:
-        """|v_i · ∂f/∂v_i| (JW)."""
+        """|v_i · ∂f/∂v_i| (Jain & Wallace 2019)."""
         return (self.gradient * self.value).sum(-1).abs().masked_fill(~self.mask, 0)
 
 
@@ -63,7 +64,7 @@ class HiddenGradients(Gradients):
 def input_gradients(
     model: EmbeddingModel, batch: Batch, *, through_attention: bool = True, encoded: Encoded | None = None
 ) -> InputGradients:
-    """∂f/∂x^e_i (ME §3.1); `through_attention=False` holds α fixed, as JW's code does.
+    """∂f/∂x^e_i (Meister et al. 2021 §3.1); `through_attention=False` holds α fixed, as Jain & Wallace's code does.
 
     Through a BiLSTM whose states are known (from `encoded`, or found first) the walk back is our own.
     """
@@ -82,7 +83,8 @@ def input_gradients(
 def hidden_gradients(
     model: AttentionModel, source: Batch | Encoded, *, through_attention: bool = True
 ) -> HiddenGradients:
-    """∂f/∂h_i (ME §3.1); no pass back through the encoder. A hidden state also moves α, unless that is held fixed."""
+    """∂f/∂h_i (Meister et al. 2021 §3.1); no pass back through the encoder. A hidden state also moves α, unless that is
+    held fixed."""
     if isinstance(source, Batch):
         with torch.no_grad():
             source = model.encode(source)
@@ -95,7 +97,7 @@ def hidden_gradients(
 
 
 def attention_gradient(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
-    """∂f/∂α_i, signed, each weight on its own (the others need not give way): a ranking of SS.
+    """∂f/∂α_i, signed, each weight on its own (the others need not give way): a ranking of Serrano & Smith 2019.
 
     Of several sites whose weights are given, by those of the first; the others are held fixed. Where the decoder is
     affine in α, the gradient is the product of the tokens' logits with the softmax's Jacobian.
@@ -110,7 +112,8 @@ def attention_gradient(model: AttentionModel, encoded: Encoded, weights: Weights
 
 
 def normalised(scores: Scores, mask: Mask) -> Scores:
-    """Scores ≥ 0 divided by their sum over real tokens (ME eq. 4 to 6); a text whose scores are all 0 gets 1/n each."""
+    """Scores ≥ 0 divided by their sum over real tokens (Meister et al. 2021 eq. 4 to 6);
+    a text whose scores are all 0 gets 1/n each."""
     real = scores.masked_fill(~mask, 0)
     total = real.sum(-1, keepdim=True)
     uniform = mask.to(scores.dtype) / mask.sum(-1, keepdim=True).clamp(min=1)

@@ -1,4 +1,4 @@
-"""Influence of every token on every hidden state (ME eq. 5), for T12: does h_i stand for x_i?"""
+"""Influence of every token on every hidden state (Meister et al. 2021 eq. 5), for T12: does h_i stand for x_i?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PAIRS = 1024
 
 
 def influence(model: EmbeddingModel, batch: Batch) -> Influence:
-    """Entry [p, i] is ‖∂‖h_p‖₂/∂x^e_i‖₂ (ME eq. 5 before it is normalised over i); 0 on padding."""
+    """Entry [p, i] is ‖∂‖h_p‖₂/∂x^e_i‖₂ (Meister et al. 2021 eq. 5 before it is normalised over i); 0 on padding."""
     encoder = plain_bilstm(model)
     if encoder is None:
         return influence_by_autograd(model, batch)

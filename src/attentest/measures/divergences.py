@@ -14,7 +14,7 @@ LARGEST_JSD = math.log(2)
 
 
 def tvd(p: Distribution, q: Distribution) -> Float[Tensor, "*batch"]:
-    """Total variation distance ½ Σ |p − q| (WP §3.1)."""
+    """Total variation distance ½ Σ |p − q| (Wiegreffe & Pinter 2019 §3.1)."""
     return (p - q).abs().sum(-1) / 2
 
 
@@ -24,7 +24,8 @@ def kl(p: Distribution, q: Distribution) -> Float[Tensor, "*batch"]:
 
 
 def jsd(p: Distribution, q: Distribution, parts: Tensor | int = 1) -> Float[Tensor, "*batch"]:
-    """Jensen–Shannon divergence, between 0 and ln 2 (WP §3.1); of several distributions in a row, their mean."""
+    """Jensen–Shannon divergence, between 0 and ln 2 (Wiegreffe & Pinter 2019 §3.1); of several distributions in a row,
+    their mean."""
     found = ((_plogp(p) + _plogp(q)).sum(-1) / 2 - _plogp((p + q) / 2).sum(-1)) / parts
     return found.clamp(0, LARGEST_JSD)  # rounding may leave a hair outside
 

@@ -14,7 +14,8 @@ Scores = Float[Tensor, "batch tokens"]
 
 
 class Additive(nn.Module):
-    """v·tanh(W h + b), with W to half the hidden size (JW; WE eq. 2); a query adds W_q q (VA eq. 2)."""
+    """v·tanh(W h + b), with W to half the hidden size (Jain & Wallace 2019; Wen et al. 2022 eq. 2); a query adds W_q q
+    (Vashishth et al. 2019 eq. 2)."""
 
     def __init__(self, size: int, asked: bool = False) -> None:
         super().__init__()
@@ -29,7 +30,7 @@ class Additive(nn.Module):
 
 
 class Dot(nn.Module):
-    """u·h for one learned vector u (WE eq. 5), divided by √H when scaled (JW)."""
+    """u·h for one learned vector u (Wen et al. 2022 eq. 5), divided by √H when scaled (Jain & Wallace 2019)."""
 
     def __init__(self, size: int, scaled: bool) -> None:
         super().__init__()
@@ -42,7 +43,7 @@ class Dot(nn.Module):
 
 
 class QueryDot(nn.Module):
-    """q·h, nothing learned, divided by √H when scaled (JW; WE eq. 1)."""
+    """q·h, nothing learned, divided by √H when scaled (Jain & Wallace 2019; Wen et al. 2022 eq. 1)."""
 
     def __init__(self, size: int, scaled: bool) -> None:
         super().__init__()
@@ -53,7 +54,8 @@ class QueryDot(nn.Module):
 
 
 class Deep(nn.Module):
-    """W⁽ˢ⁾ ReLU(W⁽ˢ⁻¹⁾ … ReLU(W_h h)) with `layers` ReLUs (WE eq. 3 and 4, which leave s open); a query adds W_q q."""
+    """W⁽ˢ⁾ ReLU(W⁽ˢ⁻¹⁾ … ReLU(W_h h)) with `layers` ReLUs (Wen et al. 2022 eq. 3 and 4, which leave s
+    open); a query adds W_q q."""
 
     def __init__(self, size: int, layers: int, asked: bool = False) -> None:
         super().__init__()

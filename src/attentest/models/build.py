@@ -39,11 +39,11 @@ def sites_of(settings: ModelSettings) -> Sequence[str]:
 
 def check_pair(settings: ModelSettings) -> None:
     if settings.structure == HIERARCHICAL:
-        raise InputError("The structure 'hierarchical' is for single texts; a corpus of pairs has 'flat'.")
+        raise InputError("The structure 'hierarchical' needs single texts; for a corpus of pairs use 'flat'.")
 
 
 def check_single(settings: ModelSettings) -> None:
     for name, usual in (("decoder", "context"), ("pairing", "independent")):
         if getattr(settings, name) != usual:
             given = getattr(settings, name)
-            raise InputError(f"The {name} '{given}' is for pairs of texts; a corpus of single ones has '{usual}'.")
+            raise InputError(f"The {name} '{given}' needs pairs of texts; for single texts use '{usual}'.")

@@ -21,12 +21,12 @@ def check_protocol(model: object) -> None:
     """The three methods and the sites; nothing is called."""
     name = type(model).__name__
     if isinstance(model, type):
-        raise InputError(f"The model is the class {model.__name__} itself; expected an object made of it.")
+        raise InputError(f"The model is the class {model.__name__}; expected an instance of it.")
     missing = [method for method in METHODS if not callable(getattr(model, method, None))]
     if missing:
         raise InputError(
             f"The model is a {name} without {', '.join(missing)}; expected an object with the methods encode, attend "
-            "and decode: see 'A model of your own' in the documentation."
+            "and decode: see 'Your own model' in docs/getting-started.md."
         )
     sites = getattr(model, "sites", None)
     if isinstance(sites, str) or not _names(sites):
@@ -169,7 +169,7 @@ class _Look:
             )
 
     def error(self, method: str, seen: str, expected: str, remedy: str) -> InputError:
-        return InputError(f"{type(self.model).__name__}.{method} {seen}; expected {expected}. To mend it: {remedy}.")
+        return InputError(f"{type(self.model).__name__}.{method} {seen}; expected {expected}. To fix it: {remedy}.")
 
     def _sums(self, weights: Tensor, encoded: Encoded) -> tuple[Tensor, Tensor]:
         """Over each text, or over each part of it; and which of these there are."""

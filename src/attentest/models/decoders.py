@@ -42,7 +42,7 @@ class AffineDecoder:
 
 
 class QueryDecoder(nn.Module):
-    """W tanh(U_p c + U_q q + b) + b', with half the hidden size in between (JW)."""
+    """W tanh(U_p c + U_q q + b) + b', with half the hidden size in between (Jain & Wallace 2019)."""
 
     def __init__(self, size: int, classes: int) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ def all_classes(logits: Tensor) -> Tensor:
 
 
 def without_forbidden(logits: Float[Tensor, "batch *items classes"], encoded: Encoded) -> Tensor:
-    """Answers that a text does not have cannot be chosen (JW)."""
+    """Answers that a text does not have cannot be chosen (Jain & Wallace 2019)."""
     if encoded.forbidden is None:
         return logits
     forbidden = encoded.forbidden.view(len(logits), *(1,) * (logits.dim() - 2), -1)

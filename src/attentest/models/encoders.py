@@ -53,7 +53,7 @@ class BiLSTM(nn.Module):
         return torch.cat((ahead, take(back, turned)), -1), (ended, began)
 
     def summarise(self, hidden: Hidden, mask: Mask) -> Summary:
-        """The states in which both directions end (JW's last hidden state)."""
+        """The states in which both directions end (Jain & Wallace's last hidden state)."""
         ahead, back = hidden.chunk(2, -1)
         last = mask.sum(1) - 1
         return torch.cat((ahead[torch.arange(len(last), device=last.device), last], back[:, 0]), -1)
@@ -88,7 +88,7 @@ class CNN(nn.Module):
 
 
 class Average(MeanSummary):
-    """An affine map and tanh on each embedding alone (JW's average, WP's MLP)."""
+    """An affine map and tanh on each embedding alone (Jain & Wallace's average, Wiegreffe & Pinter's MLP)."""
 
     def __init__(self, dimension: int, hidden: int) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class Average(MeanSummary):
 
 
 class MLP(MeanSummary):
-    """One hidden layer with ReLU on each embedding alone (WE)."""
+    """One hidden layer with ReLU on each embedding alone (Wen et al. 2022)."""
 
     def __init__(self, dimension: int, hidden: int) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class MLP(MeanSummary):
 
 
 class NoEncoder(MeanSummary):
-    """The embeddings themselves are the states (SS)."""
+    """The embeddings themselves are the states (Serrano & Smith 2019)."""
 
     def __init__(self, dimension: int) -> None:
         super().__init__()

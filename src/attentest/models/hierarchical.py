@@ -1,4 +1,5 @@
-"""Hierarchical attention: words make sentences, sentences make the document (Yang et al. 2016; SS §3, VA §3.1)."""
+"""Hierarchical attention: words make sentences, sentences make the document (Yang et al. 2016; Serrano & Smith 2019 §3,
+Vashishth et al. 2019 §3.1)."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ class Hierarchical(Reader):
 
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> EncodedDocument:
         if batch.sentences is None:
-            raise InputError("A hierarchical model must know the sentence of each token, and this batch does not say.")
+            raise InputError("A hierarchical model needs the sentence of each token, but this batch has none.")
         layout = SentenceLayout.of(batch.sentences, batch.mask)
         return EncodedDocument(layout.encode_each(self.encoder[WORD], embedded), batch.mask, layout=layout)
 

@@ -58,7 +58,8 @@ class PairReader(Reader):
 
 
 class PairClassifier(AffineDecoder, PairReader):
-    """The classifier sees the weighted first text alone: the second acts through attention only (VA §3.2)."""
+    """The classifier sees the weighted first text alone: the second acts through attention only (Vashishth et al. 2019
+    §3.2)."""
 
     def __init__(self, settings: ModelSettings, vectors: Vectors, classes: int, answers: Answers | None = None) -> None:
         super().__init__(settings, vectors, answers)
@@ -66,7 +67,7 @@ class PairClassifier(AffineDecoder, PairReader):
 
 
 class QueryPairClassifier(PairReader):
-    """The classifier sees the query as well, through a tanh (JW)."""
+    """The classifier sees the query as well, through a tanh (Jain & Wallace 2019)."""
 
     def __init__(self, settings: ModelSettings, vectors: Vectors, classes: int, answers: Answers | None = None) -> None:
         super().__init__(settings, vectors, answers)

@@ -20,18 +20,18 @@ Simplex = Float[Tensor, "*batch tokens"]
 
 
 def softmax(scores: Scores, mask: Mask) -> Simplex:
-    """argmin_p Σ p log p − p·z (ME eq. 1)."""
+    """argmin_p Σ p log p − p·z (Meister et al. 2021 eq. 1)."""
     return scores.masked_fill(~mask, -torch.inf).softmax(-1)
 
 
 def sparsemax(scores: Scores, mask: Mask) -> Simplex:
-    """argmin_p ‖p − z‖² (ME eq. 2)."""
+    """argmin_p ‖p − z‖² (Meister et al. 2021 eq. 2)."""
     weights: Tensor = entmax_library.sparsemax(_ready_for_search(scores, mask), dim=-1)
     return weights.to(scores.dtype)
 
 
 def sparsegen(scores: Scores, mask: Mask, sparsity: float) -> Simplex:
-    """argmin_p ‖p − z‖² − λ‖p‖² with λ < 1 (ME eq. 3), which is sparsemax of z / (1 − λ)."""
+    """argmin_p ‖p − z‖² − λ‖p‖² with λ < 1 (Meister et al. 2021 eq. 3), which is sparsemax of z / (1 − λ)."""
     weights: Tensor = entmax_library.sparsemax(_ready_for_search(scores, mask, 1 - sparsity), dim=-1)
     return weights.to(scores.dtype)
 
@@ -49,7 +49,8 @@ def entmax(scores: Scores, mask: Mask, alpha: float) -> Simplex:
 
 
 def gumbel_softmax(scores: Scores, mask: Mask, temperature: float, noisy: bool) -> Simplex:
-    """Softmax of (z + Gumbel noise) / temperature (WE §5.3); the noise is for training, so that tests repeat."""
+    """Softmax of (z + Gumbel noise) / temperature (Wen et al. 2022 §5.3); the noise is for training, so that tests
+    repeat."""
     if noisy:
         uniform = torch.rand_like(scores).clamp(torch.finfo(scores.dtype).tiny, 1 - 2**-24)
         scores = scores - (-uniform.log()).log()
@@ -57,7 +58,7 @@ def gumbel_softmax(scores: Scores, mask: Mask, temperature: float, noisy: bool) 
 
 
 def uniform(mask: Mask, dtype: torch.dtype) -> Simplex:
-    """The same weight on every real token (WP §3.2)."""
+    """The same weight on every real token (Wiegreffe & Pinter 2019 §3.2)."""
     return mask.to(dtype) / mask.sum(-1, keepdim=True)
 
 
@@ -71,9 +72,9 @@ def _ready_for_search(scores: Scores, mask: Mask, divisor: float = 1.0) -> Score
 
 
 def given(weights: Simplex | None) -> Simplex:
-    """Weights that came with the batch (WP §3.4)."""
+    """Weights that came with the batch (Wiegreffe & Pinter 2019 §3.4)."""
     if weights is None:
-        raise InputError("The projections 'preset' and 'random' need weights, and this batch brings none.")
+        raise InputError("The projections 'preset' and 'random' need weights, but this batch has none.")
     return weights
 
 

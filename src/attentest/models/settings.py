@@ -98,13 +98,11 @@ class ModelSettings:
             choose(name, getattr(self, name), registry)
         check_values(self)
         if self.pairing == "conditional" and self.encoder != "bilstm":
-            raise InputError(
-                f"The pairing 'conditional' needs the encoder bilstm, whose states go on; not {self.encoder}."
-            )
+            raise InputError(f"The pairing 'conditional' needs the encoder bilstm, not {self.encoder}.")
         if self.structure == HIERARCHICAL and self.projection in ("preset", "random"):
             raise InputError(
-                f"The projection '{self.projection}' gives every token its share of the whole text, and a hierarchical "
-                "model has weights within sentences; use it with a flat one."
+                f"The projection '{self.projection}' sets weights over the whole text, but a hierarchical model has "
+                "weights within sentences; use `structure='flat'`."
             )
 
     @property

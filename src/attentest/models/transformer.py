@@ -1,4 +1,4 @@
-"""The Transformer encoder of ME: two layers, one head, softmax or a sparse projection."""
+"""The Transformer encoder of Meister et al. 2021: two layers, one head, softmax or a sparse projection."""
 
 from __future__ import annotations
 

@@ -11,16 +11,17 @@ from typing import Any
 from attentest.errors import InputError
 from attentest.files import is_folder, make_folder, name_of, read_as, read_table, write_table
 from attentest.measures.intervals import Estimate, independent_difference
-from attentest.reports.contents import Block, Difference, Figure, Report, Section
+from attentest.reports.contents import Block, Difference, Figure, Instance, Report, Section
 from attentest.reports.instances import read_instances, write_csv
 from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
 from attentest.studies import comparison
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
-from attentest.studies.results import EXPERIMENT, SUMMARY, ModelResult, Summary, read_summary, result_of_run
+from attentest.studies.results import EXPERIMENT, SUMMARY, TRIAL, ModelResult, Summary, read_summary, result_of_run
 from attentest.studies.verdict import judge
 from attentest.training.run import Run
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.instances import HEAT_MAPS, instances
+from attentest.trials.rationale import Rationale
 from attentest.trials.stored import FILE as FINDING
 from attentest.trials.stored import ChartFiles, read_finding
 from attentest.trials.subject import subject_of
@@ -45,7 +46,8 @@ def gather(folder: Path, page: Path, thresholds: Thresholds) -> Report:
         return reader.trial()
     if (folder / "plan.json").is_file():
         raise InputError(
-            f"{folder} is not finished (attentest status {folder} tells how far it is); start it again, and it goes on."
+            f"{folder} is not finished (see its progress with: attentest status {folder}); run the same command again "
+            "to resume."
         )
     raise InputError(
         f"{folder} is not the folder of an audit, a study, a run or a trial: it has no summary.json, run.json or "
@@ -81,13 +83,13 @@ class _Reader:
         differences = _differences(blocks) if summary.kind == COMPARISON else []
         if (self.folder / COMPARISON / FINDING).is_file():
             blocks.insert(0, self._beside(summary.title))
-        rows = f": {summary.rows:,} rows a corpus at most" if summary.rows else ""
+        rows = f": at most {summary.rows:,} rows of each corpus" if summary.rows else ""
         tables = {
             "all figures": "ours.csv",
             "means over seeds": "means.csv",
-            "with the published figures": "beside_published.csv",
+            "published figures and ours": "beside_published.csv",
         }
-        tables |= {"what the paper found": "directions.csv"} if summary.directions else {}
+        tables |= {"findings of the paper": "directions.csv"} if summary.directions else {}
         return Report(
             title=summary.title or summary.study,
             kind=summary.kind,
@@ -110,7 +112,7 @@ class _Reader:
     def run(self) -> Report:
         run = Run(self.folder)
         if not run.finished:
-            raise InputError(f"{self.folder} is not finished; train it to its end first.")
+            raise InputError(f"{self.folder} is not finished; finish its training first.")
         folders = sorted(path.parent for path in (self.folder / "trials").glob("*/finding.json"))
         order = {name: place for place, name in enumerate(TRIALS)}
         folders.sort(key=lambda f: order.get(f.name, len(order)))
@@ -120,24 +122,25 @@ class _Reader:
         usual = [s for s, place in zip(sections, folders, strict=True) if s in own and place.name in TRIALS]
         table = self.companions / "instances.parquet"
         write_instances(run, table)
+        shown = read_instances(table)
         about = result_of_run(run)
         name = f"{about.corpus} {run.record.model.name}"
         block = Block(
             anchor="model",
             name=name,
             facts=facts_of(about),
-            verdicts=judge(_summaries(usual), self.thresholds) if own else [],
+            verdicts=judge(_summaries(usual), self.thresholds, impossible=_impossible(shown)) if own else [],
             sections=own,
-            instances=read_instances(table),
+            instances=shown,
             files=self._instance_files(table),
         )
         weak = weakness(name, about)
         notes = [*([weak] if weak else []), *run.notes]
         if not own:
-            notes.append(f"No trial was held yet: attentest trial all {self.folder}")
+            notes.append(f"No trial has been run yet. To run all: attentest trial all {self.folder}")
         if len(own) < len(sections):
             others = ", ".join(section.name for section in sections if section not in own)
-            notes.append(f"Left out, as they were held on another run that lay in this folder before: {others}.")
+            notes.append(f"Left out, because they are of an earlier run in this folder: {others}.")
         return Report(
             title=f"Run {name_of(self.folder)}",
             kind="run",
@@ -166,13 +169,14 @@ class _Reader:
         sections = [self._section(f"{anchor}-{ref.kind}-{ref.name}", self.folder / ref.folder) for ref in own]
         broken = {(failure.kind, failure.name) for failure in summary.failed if failure.block == name}
         table = self.folder / about.instances if about.instances else None
+        shown = read_instances(table) if table else []
         return Block(
             anchor=anchor,
             name=name,
             facts=facts_of(about),
-            verdicts=judge(_summaries(sections), self.thresholds, broken),
+            verdicts=judge(_summaries(sections), self.thresholds, broken, _impossible(shown)),
             sections=sections,
-            instances=read_instances(table) if table else [],
+            instances=shown,
             files=self._instance_files(table) if table else {},
         )
 
@@ -249,11 +253,18 @@ def _read_picture(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read; its study or trial has to be run again ({error}).") from error
+        raise InputError(f"{path} cannot be read ({error}); run its study or trial again.") from error
 
 
 def _summaries(sections: Sequence[Section]) -> dict[tuple[str, str], Mapping[str, Estimate]]:
     return {(section.kind, section.name): section.summary for section in sections}
+
+
+def _impossible(shown: Sequence[Instance]) -> dict[tuple[str, str], str]:
+    """Trials that these texts rule out."""
+    if not shown or any(instance.marks is not None for instance in shown):
+        return {}
+    return {(TRIAL, Rationale.name): "the corpus has no rationales"}
 
 
 def _is_of(section: Section, run: Run) -> bool:

@@ -21,7 +21,7 @@ from attentest.training.run import Run
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_HEADER = ("attention is …", "answer", "how sure")
+_HEADER = ("attention is …", "answer", "tests")
 
 
 @dataclass(frozen=True)

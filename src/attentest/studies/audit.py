@@ -21,7 +21,7 @@ from attentest.trials import TRIALS
 
 GIVEN = ("uniform", "random", "preset")  # projections whose weights are not learned
 FEWEST_SENSIBLE = 500  # rows, however long they are
-_MEASURES = ["gradient-input-fixed", "leave-one-out"]  # JW's, which the verdict looks at
+_MEASURES = ["gradient-input-fixed", "leave-one-out"]  # Jain & Wallace's, which the verdict looks at
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def plan_audit(
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
     if texts is not None and texts < 1:
-        raise InputError(f"texts is {texts}; examine at least 1.")
+        raise InputError(f"texts is {texts}; it must be at least 1.")
     chosen = BUDGETS[budget]
     given = dict(training or {})
     for name, value in given.items():
@@ -122,11 +122,11 @@ def plan_audit(
     if isinstance(source, Run):
         if model is not None or given or columns or rows:
             raise InputError(
-                f"{source.path} is a run: it is audited as it is, with no other model, columns or settings."
+                f"{source.path} is a run: it is audited as it is, without another model, columns or settings."
             )
         return _of_run(source, budget, texts or chosen.texts, device)
     if rows is not None and rows < FEWEST_ROWS:
-        raise InputError(f"rows is {rows}; at least {FEWEST_ROWS} are needed.")
+        raise InputError(f"rows is {rows}; it must be at least {FEWEST_ROWS}.")
     corpus = source if isinstance(source, Corpus) else load(source, **(columns or {}))
     name = f"{corpus.name}@{corpus.fingerprint()}" if isinstance(source, Corpus) else source
     chosen = replace(chosen, rows=_rows_for(corpus, chosen, rows), texts=texts or chosen.texts)
@@ -157,9 +157,9 @@ def _of_corpus(
 ) -> StudyPlan:
     settings = {"epochs": budget.epochs, **given}
     if settings.get("objective", "labels") != "labels":
-        raise InputError(f"The objective '{settings['objective']}' is not for audits, which train a model on labels.")
+        raise InputError(f"The objective '{settings['objective']}' cannot be used in an audit, which trains on labels.")
     if settings.get("projection", "").partition(":")[0] in GIVEN:
-        raise InputError(f"The projection '{settings['projection']}' learns no weights that could be put on trial.")
+        raise InputError(f"The projection '{settings['projection']}' has no learned weights to audit; choose another.")
     sort_settings(corpus, settings)  # a sentence now rather than a failed step later
     left_out = _left_out(settings, budget.experiments)
     study = Study(
@@ -175,7 +175,7 @@ def _of_corpus(
         trials=trials_of(budget, corpus.has_rationale),
         experiments={key: dict(value) for key, value in budget.experiments.items() if key not in left_out},
     )
-    notes = [f"The experiment {key} is left out: {why}" for key, why in left_out.items()]
+    notes = [f"The experiment {key} was left out: {why}" for key, why in left_out.items()]
     expanded = StudyPlan(study, name, "audit", notes, device=device)
     add_corpus(expanded, source, columns, corpus, model)
     return expanded
@@ -183,7 +183,7 @@ def _of_corpus(
 
 def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
     if not run.finished:
-        raise InputError(f"{run.path} is not finished; train it to its end first.")
+        raise InputError(f"{run.path} is not finished; finish its training first.")
     corpus = run.record.corpus.name
     study = Study(
         name=f"audit of {run.name}",
@@ -193,8 +193,8 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
         trials=trials_of(BUDGETS[name], "rationale" in run.attention.column_names),
     )
     alone = (
-        "A run alone was given, so nothing was trained beside it; with its corpus "
-        "(the corpus as source, the run as `model`) other seeds, adversaries and guides are, too."
+        "The source is a run alone, so no comparison models were trained. To train them, give its corpus as the source "
+        "and the run as `model`."
     )
     expanded = StudyPlan(study, name, "audit", [alone], device=device)
     add_run(expanded, run)
@@ -209,20 +209,20 @@ def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
 def _settings_of(model: Run, corpus: Corpus, source: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a run that is taken as the base; others are trained with the same."""
     if given:
-        raise InputError(f"{model.path} has its settings already; {', '.join(given)} cannot be set with `model`.")
+        raise InputError(f"{model.path} already has its settings; {', '.join(given)} cannot be set with `model`.")
     if not model.finished:
-        raise InputError(f"{model.path} is not finished; train it to its end first.")
+        raise InputError(f"{model.path} is not finished; finish its training first.")
     if model.record.corpus.fingerprint != corpus.fingerprint():
         raise InputError(
-            f"{model.path} was not trained on {source} as it is read here (their hashes differ); name the "
-            "corpus, its columns and `rows` as they were when it was trained."
+            f"{model.path} was not trained on {source} as it is read here (their hashes differ); give the "
+            "corpus, columns and `rows` of its training."
         )
     if model.has_given_weights:
-        raise InputError(f"{model.path} has weights that were given to it; audit a run that learned its own.")
+        raise InputError(f"{model.path} uses fixed attention weights; choose a run that learned its attention.")
     if model.record.training.objective == "adversary":
         raise InputError(
-            f"{model.path} was trained to imitate another run, and others cannot be trained like it; audit it alone, "
-            "as the source."
+            f"{model.path} was trained to imitate another run, so no comparison models can be trained; give the run "
+            "alone, as the source."
         )
     return {**model.settings["text"], **unusual(model.settings["model"]), **model.settings["training"]}
 
@@ -238,5 +238,5 @@ def _left_out(settings: Mapping[str, Any], experiments: Mapping[str, Mapping[str
     for name, own in experiments.items():
         trainings = [t for t in make_experiment(name, own).trainings() if not t.optional]
         if hierarchical and any(t.base or t.preset or t.settings.get("projection") == "random" for t in trainings):
-            found[name] = "a hierarchical model takes no given weights and no adversary."
+            found[name] = "it is not possible with a hierarchical model."
     return found

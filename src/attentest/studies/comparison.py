@@ -36,11 +36,11 @@ class About(NamedTuple):
 
 
 ABOUT = About(
-    "Do the two models decide the same, and by the same tokens?",
-    "the measures of Jain & Wallace 2019 and Wiegreffe & Pinter 2019, between two models",
-    "A JSD near 0 says that both attend to the same tokens, one near 0.693 that they share none; Kendall's τ compares "
-    "their order alone. Two models that agree in their predictions and not in their weights are what Wiegreffe & "
-    "Pinter 2019 train on purpose; that they differ is no proof that either is wrong.",
+    "Do the two models make the same decisions, with attention on the same tokens?",
+    "the measures of Jain & Wallace 2019 and Wiegreffe & Pinter 2019, applied to two models",
+    "A JSD near 0 means that both models attend to the same tokens; near 0.693, they attend to different ones. "
+    "Kendall's τ compares only the order of the weights. Wiegreffe & Pinter 2019 train models on purpose that agree in "
+    "their predictions but not in their weights; a difference does not prove either model wrong.",
 )
 _EDGES = np.linspace(0, 0.7, 29)
 
@@ -50,17 +50,17 @@ def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = N
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
     if texts is not None and texts < 1:
-        raise InputError(f"texts is {texts}; examine at least 1.")
+        raise InputError(f"`texts` is {texts}; it must be at least 1.")
     for run in (a, b):
         if not run.finished:
-            raise InputError(f"{run.path} is not finished; train it to its end first.")
+            raise InputError(f"{run.path} is not finished; finish its training first.")
     if a.source == b.source:
-        raise InputError(f"{a.path} was given twice; name two runs.")
+        raise InputError(f"{a.path} was given twice; give two different runs.")
     names = _names(a, b)
-    title = f"{names[0]} beside {names[1]}"
+    title = f"{names[0]} vs. {names[1]}"
     study = Study(name=f"comparison of {' and '.join(names)}", title=title, texts=texts or BUDGETS[budget].texts)
     why = _why_apart(a, b)
-    notes = [] if why is None else [f"The two are not set against each other text by text: {why}"]
+    notes = [] if why is None else [f"The two models are not compared text by text: {why}"]
     expanded = StudyPlan(study, budget, NAME, notes, settings={"budget": budget, "texts": texts}, device=device)
     steps = []
     for name, run in zip(names, (a, b), strict=True):
@@ -114,8 +114,9 @@ def finding(names: list[str], a: Run, b: Run) -> Finding:
     found = {"predicted_by_other": b.predictions["predicted"], "jsd": apart.jsd, "tvd": apart.tvd, "tau": tau}
     table = pa.table({**tidy_head(a), **found})
     answer = (
-        f"{second} decides as {first} does in {summary['share of the same decisions']} of the texts; their weights are "
-        f"a JSD of {summary['mean JSD of the weights']} apart (at most {LARGEST_JSD:.3f} is possible)."
+        f"The two models make the same decision in a share of {summary['share of the same decisions']} of the texts; "
+        f"their weights differ by a mean JSD of {summary['mean JSD of the weights']} (the maximum possible is "
+        f"{LARGEST_JSD:.3f})."
     )
     chart = histograms(
         {"all": apart.jsd},

@@ -177,7 +177,7 @@ def models_for(study: Study, corpus: Corpus) -> Sequence[Mapping[str, Any]]:
     pairs = corpus.kind == "pair"
     found = list(asked) if pairs and asked else [model for model in study.models if model not in asked]
     if not found:
-        raise InputError(f"{corpus.name} is a {corpus.kind} corpus, and the models of {study.name} are all for pairs.")
+        raise InputError(f"{corpus.name} is a {corpus.kind} corpus, but all models of {study.name} are for pairs.")
     for model in found:
         (check_pair if pairs else check_single)(model_settings(model))
     return found

@@ -82,7 +82,7 @@ def write_plan(folder: Path, expanded: StudyPlan, store: Store, overwrite: bool 
             )
         for name, fingerprint in earlier.corpora.items():
             if fingerprints.get(name, fingerprint) != fingerprint:
-                notes.append(f"{name} has changed since the last run; what stands on it is done again.")
+                notes.append(f"{name} has changed since the last run; the steps that depend on it are run again.")
     elif any(entry.name != ".lock" for entry in folder.iterdir()):
         raise InputError(f"{folder} holds files that are not a study; choose another folder with `out`.")
     steps = [PlannedStep(step.key, step.name, step.seconds) for step in plan]
@@ -189,7 +189,7 @@ class Status:
 def status(folder: Path) -> Status:
     """What is done, running and failed, and about how long is left."""
     if not (folder / PLAN).is_file():
-        raise InputError(f"{folder} is not a study's folder: it has no {PLAN}.")
+        raise InputError(f"{folder} is not the folder of a study or an audit: it has no {PLAN}.")
     plan = read_as(folder / PLAN, PlanRecord)
     now = read_as(folder / STATUS, StatusRecord) if (folder / STATUS).is_file() else StatusRecord()
     store = Store(plan.store)

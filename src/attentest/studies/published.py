@@ -123,7 +123,7 @@ def _tolerance(theirs: Published, tolerances: Mapping[str, float]) -> float:
 
 
 def _corpus(name: str) -> str:
-    """Papers that prepared the same texts otherwise are set beside JW's preparation, too."""
+    """Papers that prepared the same texts otherwise are set beside Jain & Wallace's preparation, too."""
     return name.removesuffix("_jw")
 
 

@@ -137,7 +137,7 @@ def _padded(sequences: Sequences, rows: np.ndarray) -> tuple[Tensor, Tensor]:
 
 
 def training_order(lengths: np.ndarray, batch_size: int, generator: np.random.Generator) -> list[np.ndarray]:
-    """Places in `lengths`, in batches: sorted by length with ±10 % of noise (as JW), batches shuffled."""
+    """Places in `lengths`, in batches: sorted by length with ±10 % of noise (as Jain & Wallace), batches shuffled."""
     noisy = lengths * generator.uniform(0.9, 1.1, len(lengths))
     order = np.argsort(noisy, kind="stable")
     batches = [order[i : i + batch_size] for i in range(0, len(order), batch_size)]

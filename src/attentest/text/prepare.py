@@ -159,8 +159,8 @@ def class_tokens(classes: Sequence[str], settings: TextSettings) -> list[str]:
     for name, tokens in zip(classes, found, strict=True):
         if len(tokens) != 1 or often[tokens] > 1:
             raise InputError(
-                f"The answer '{name}' is not a token of its own under these text settings; answers that are words of "
-                "the text need, e.g., `tokenizer='whitespace'` and `digits='keep'`."
+                f"The answer '{name}' is not a single token under these text settings; answers that are words of the "
+                "text need, for example, `tokenizer='whitespace'` and `digits='keep'`."
             )
     return [token for (token,) in found]
 

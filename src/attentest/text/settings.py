@@ -24,10 +24,10 @@ class TextSettings:
         "keep", "Tokens with a digit: keep them, or replace each with qqq as Jain & Wallace 2019 do."
     )
     min_frequency: int = setting(
-        1, "Fewest occurrences of a token in the training texts; rarer ones become unknown.", least=1
+        1, "Minimum count of a token in the training texts; rarer tokens become unknown.", least=1
     )
-    min_tokens: int = setting(1, "Fewest tokens of a text; shorter texts are dropped.", least=1)
-    max_tokens: int = setting(1000, "Most tokens of a text; longer texts are cut or dropped.", least=1)
+    min_tokens: int = setting(1, "Minimum number of tokens in a text; shorter texts are dropped.", least=1)
+    max_tokens: int = setting(1000, "Maximum number of tokens in a text; longer texts are cut or dropped.", least=1)
     long: Literal["cut", "drop"] = setting("cut", "Texts over `max_tokens`: cut or drop.")
     vectors: str = setting(
         "random", "Word vectors: random, glove-6b-50d, or a text file in GloVe or word2vec format.", metavar="NAME|FILE"

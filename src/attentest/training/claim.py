@@ -33,7 +33,7 @@ def exclusive(folder: Path) -> Iterator[None]:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise InputError(f"Another training is writing to {folder}; wait for it or choose another.") from error
+                raise InputError(f"Another training writes to {folder}; wait, or choose another folder.") from error
         try:
             yield
         finally:

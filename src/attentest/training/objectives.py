@@ -36,7 +36,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Adversary:
-    """TVD(ŷ_a, ŷ_b) − λ KL(α_a‖α_b): the base model's predictions under other weights (WP §4).
+    """TVD(ŷ_a, ŷ_b) − λ KL(α_a‖α_b): the base model's predictions under other weights (Wiegreffe & Pinter 2019 §4).
 
     TVD is half of the change of every output, as in the authors' code: two classes have one output there, and λ of
     their grid is measured against that.

@@ -197,7 +197,7 @@ class Run:
         from attentest.display.heatmaps import Heatmap, Heatmaps
 
         if self.has_given_weights:
-            raise InputError("This model's weights were given for its corpus; it has none for other texts.")
+            raise InputError("This model uses fixed weights for its own corpus, so it cannot read other texts.")
         texts, others = _readable(texts), None if second is None else _readable(second)
         if not texts:
             raise InputError("No text was given.")
@@ -236,7 +236,7 @@ class Run:
         """Of the classes, for single texts of your own, many at once; one without a token counts as an unknown word."""
         if self.kind == "pair" or self.has_given_weights:
             raise InputError(
-                "This model reads pairs or has weights for its own texts only; it cannot read these texts."
+                "This model reads pairs, or has fixed weights for its own texts only; it cannot read these texts."
             )
         tokenizer, most = Tokenizer(self.text_settings), self.text_settings.max_tokens
         read = _readable(texts)
@@ -374,7 +374,7 @@ class _Finished:
 def _why_no_model(folder: Path) -> str:
     """Why the folder of finished work has none."""
     if read_as(folder / "summary.json", _Finished).kind == "audit":
-        return "the audited model's training failed, or a model of your own (a Subject) was audited."
+        return "the audited model's training failed, or your own model (a Subject) was audited."
     return "it is a study or a comparison; name the folder of a run or of an audit."
 
 
@@ -391,7 +391,7 @@ def _choose(predictions: pa.Table, n: int, ids: Sequence[str] | None, wrong: boo
             raise InputError(f"No test text has the id '{unknown[0]}'.")
         return [place[id] for id in ids]
     if n < 1:
-        raise InputError(f"n is {n}; show at least 1 text.")
+        raise InputError(f"n is {n}; it must be at least 1.")
     if seed < 0:
         raise InputError(f"seed is {seed}; it must be at least 0.")
     rows = np.arange(predictions.num_rows)

@@ -32,7 +32,7 @@ class TrainingSettings:
     weight_decay: float = setting(1e-5, "Weight decay of all but the attention parameters.", least=0)
     class_weights: bool = setting(
         True,
-        "Weight classes by their rarity, or all alike; answers to questions always count alike.",
+        "Weight classes by their rarity, or equally; for question answering always equally.",
         flags=("class-weights", "no-class-weights"),
     )
     select_by: Literal["auc", "f1", "accuracy", "loss"] = setting(

@@ -82,7 +82,7 @@ def train(
     with exclusive(path):
         clear_for(path, identity, overwrite, write=False)
         if (path / "result.json").exists() and not overwrite:
-            listener.note(f"{path} already holds this run, finished; nothing was trained.")
+            listener.note(f"{path} already has this run, finished; nothing was trained.")
         else:
             _train_into(path, corpus, settings_of, identity, others, choose_device(device), overwrite, listener)
     return Run(path, temporary)
@@ -132,7 +132,7 @@ def _train_into(
     write_json(path / "vocabulary.json", data.vocabulary.tokens)
     progress = load_checkpoint(path, model, optimizer)
     if progress.epoch:
-        listener.note(f"Went on after epoch {progress.epoch}, where an earlier training had stopped.")
+        listener.note(f"Resumed after epoch {progress.epoch}.")
     progress = fit(
         model,
         optimizer,
@@ -156,26 +156,24 @@ def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
         )
     (check_single if corpus.kind == "single" else check_pair)(settings.model)
     if (settings.model.projection == "preset") != (others.preset is not None):
-        raise InputError("The projection 'preset' and a run to take its weights from go together; give both.")
+        raise InputError("The projection 'preset' and `preset`, the run with its weights, go together; give both.")
     if (settings.training.objective == "adversary") != (others.base is not None):
-        raise InputError("The objective 'adversary' and the base run that it imitates go together; give both.")
+        raise InputError("The objective 'adversary' and `base`, the run that it imitates, go together; give both.")
     if settings.training.take and others.start is None:
-        raise InputError("Parts to take need a run to start from; give `start`.")
+        raise InputError("`take` needs `start`: the run to copy those parts from.")
     if others.base is not None and settings.model.structure == HIERARCHICAL:
-        raise InputError("An adversary moves the weights of a whole text; train it with a flat structure.")
+        raise InputError("An adversary moves the weights of a whole text; train it with `structure='flat'`.")
     for run in (run for run in others if run is not None):
         if (run.kind, run.classes) != (corpus.kind, list(corpus.classes)):
             raise InputError(
                 f"{run.path} reads a {run.kind} corpus with the classes {', '.join(run.classes)}, and {corpus.name} is "
-                f"a {corpus.kind} one with {', '.join(corpus.classes)}; take a run of the same kind and classes."
+                f"a {corpus.kind} one with {', '.join(corpus.classes)}; choose a run with the same kind and classes."
             )
     for run in (run for run in (others.preset, others.base) if run is not None):
         if run.is_hierarchical:
-            raise InputError(f"{run.path} has weights within sentences; take a run with a flat structure.")
+            raise InputError(f"{run.path} has weights within sentences; choose a run with a flat structure.")
         if run.has_given_weights:
-            raise InputError(
-                f"{run.path} was itself trained on weights that were given; take one that learned its own."
-            )
+            raise InputError(f"{run.path} uses fixed attention weights; choose a run that learned its attention.")
 
 
 def _identity(corpus: Corpus, settings: Settings, others: Others) -> dict[str, Any]:
@@ -207,7 +205,7 @@ def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
     )
     for split in ("dev", "test"):
         if len(np.unique(data.labels[data.split == split])) < 2:
-            yield f"The {split} split has one class only, so it has no AUC; accuracy stands in for it."
+            yield f"The {split} split has one class only, so it has no AUC; accuracy is used instead."
     if data.settings.vectors != "random":
         yield f"{found:,} of {len(data.vocabulary):,} tokens have a vector in {data.settings.vectors}."
 
@@ -239,12 +237,14 @@ def _build(
 def _start_from(model: Reader, start: Run, data: TokenizedCorpus, parts: tuple[str, ...]) -> None:
     """The parameters of another run, of these parts or of all."""
     if start.vocabulary.tokens != data.vocabulary.tokens:
-        raise InputError(f"{start.path} has another vocabulary; start from a run on the same corpus and text settings.")
+        raise InputError(
+            f"{start.path} has a different vocabulary; choose a run with the same corpus and text settings."
+        )
     mine, theirs = model.state_dict(), start.model.state_dict()
     taken = {name: value for name, value in theirs.items() if not parts or _part(name) in parts}
     for name, value in taken.items():
         if name not in mine or mine[name].shape != value.shape:
-            raise InputError(f"{start.path} has parts of another shape ({name}); start from a run of the same model.")
+            raise InputError(f"{start.path} has parts of a different shape ({name}); choose a run of the same model.")
     model.load_state_dict(mine | taken)
 
 
@@ -264,7 +264,7 @@ def _predictions_of(other: Run, data: TokenizedCorpus, device: torch.device) -> 
     same_rows = np.array_equal(seen.rows, data.rows)
     if not same_rows or not np.array_equal(seen.sequences.offsets, data.sequences.offsets):
         raise InputError(
-            f"{other.path} cuts this corpus into other tokens or keeps other texts; train both with the same "
-            "text settings."
+            f"{other.path} splits this corpus into different tokens or keeps different texts; train both with "
+            "the same text settings."
         )
     return predict(other.model.to(device), seen, np.arange(len(seen.rows)), device)

@@ -89,7 +89,7 @@ def trial(
         accused = subject_of(subject, texts=texts, device=str(choose_device(device)), site=site)
     elif isinstance(subject, Subject):
         if texts is not None:
-            raise InputError("`texts` is for runs; choose a Subject's texts in its rows.")
+            raise InputError("`texts` only applies to runs; for a Subject, choose the texts with its rows.")
         accused = subject if site is None else replace(subject, site=site)
     else:
         raise InputError(f"A trial needs a run, its folder or a Subject, not {type(subject).__name__}. {SUBJECT}")
@@ -114,7 +114,7 @@ def _chosen(given: Any, settings: dict[str, Any]) -> Trial:
         raise InputError(f"A trial is a name or a Trial, not {type(given).__name__}; choose from: {', '.join(TRIALS)}.")
     _check_trial(type(given))
     if settings:
-        raise InputError(f"{type(given).__name__}(…) has its settings already; {', '.join(settings)} cannot be added.")
+        raise InputError(f"{type(given).__name__}(…) already has its settings; {', '.join(settings)} cannot be added.")
     return given
 
 

@@ -44,28 +44,29 @@ class Furthest(NamedTuple):
 class InstanceAdversary(SimpleTrial):
     """k adversaries a text with TVD(ŷ, ŷ') ≤ epsilon; the reported one has the largest JSD to the model's weights.
 
-    `exact` (two classes, affine decoder) finds the global optimum; `search` is JW's gradient search, for all models.
-    An epsilon of 0 is JW's: 0.01, or 0.05 for answers to questions. Their code searches with 0.01 and accepts what it
-    finds up to 0.05: `accepted` sets the latter, 0 means epsilon.
+    `exact` (two classes, affine decoder) finds the global optimum; `search` is the gradient search of Jain & Wallace
+    2019, for all models. An epsilon of 0 is theirs: 0.01, or 0.05 for answers to questions. Their code searches with
+    0.01 and accepts what it finds up to 0.05: `accepted` sets the latter, 0 means epsilon.
     """
 
     name: ClassVar[str] = "adversary"
     number: ClassVar[str] = "T7"
     keys: ClassVar[Mapping[str, str]] = {"furthest": "mean max JSD", "far": "share with JSD > 0.4"}
-    question: ClassVar[str] = "Do other attention weights, far from the model's, give the same prediction?"
+    question: ClassVar[str] = "Do very different attention weights give the same prediction?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.2; Wiegreffe & Pinter 2019 Fig. 3, 5"
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
-        "A largest JSD near 0.693 means that quite other weights give this text the same output, so its weights are "
-        "not the only account of it; one near 0 means that the output pins the weights down. The weights found belong "
-        "to no trained model, so a high figure does not show that the model could have attended there."
+        "A largest JSD near 0.693 means that entirely different weights give the same output, so the model's weights "
+        "are not the only explanation of it. A value near 0 means that the output determines the weights. The weights "
+        "are computed and belong to no trained model, so a high value does not show that the model could have attended "
+        "there."
     )
 
     epsilon: float = setting(
-        0.0, "Largest change of the output; 0 stands for Jain & Wallace's 0.01, or 0.05 for answers to questions."
+        0.0, "Largest change of the output; 0 means Jain & Wallace's 0.01, or 0.05 for question answering."
     )
     accepted: float = setting(
-        0.0, "Largest change of the output of a weighting that counts (the bound of exact); 0 stands for epsilon."
+        0.0, "Largest change of the output for an adversary to count (the bound of exact); 0 means epsilon."
     )
     k: int = setting(5, "Candidates for each text.")
     method: str = setting("auto", "Method: exact, search, or auto (exact where possible).", choices=METHODS)
@@ -138,13 +139,13 @@ class InstanceAdversary(SimpleTrial):
         notes = []
         none = int(np.isnan(distance).sum())
         if none:
-            notes.append(f"For {none:,} texts no weights within the constraint were found; they are left out.")
+            notes.append(f"{none:,} texts are left out: no weights within the constraint were found for them.")
         fewer = int((column(table, "candidates") < self.k).sum())
         if fewer:
             notes.append(f"{fewer:,} texts have fewer than {self.k} adversaries within the constraint; all were used.")
         answer = (
-            f"Within a change of {self.bound} in the prediction, weights can be moved a JSD of {overall} away "
-            f"on average (at most {LARGEST_JSD:.3f} is possible)."
+            f"While the prediction changes by at most {self.bound} (TVD), the weights can move by a mean JSD of "
+            f"{overall} (the maximum possible is {LARGEST_JSD:.3f})."
         )
         return Conclusion(answer, summary, self._charts(table), notes)
 

@@ -1,4 +1,4 @@
-"""JW's gradient search for instance adversaries, all texts and candidates at once."""
+"""The gradient search of Jain & Wallace 2019 for instance adversaries, all texts and candidates at once."""
 
 from __future__ import annotations
 

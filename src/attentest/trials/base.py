@@ -20,7 +20,7 @@ Columns = Mapping[str, Any]  # column -> one entry a text
 Chart = Mapping[str, Any]  # a Vega-Lite specification
 CLASSES = "classes"  # in a table's metadata: the names of all classes in their order, as JSON
 BIN_EDGES = (0.25, 0.5, 0.75)
-BIN_NAMES = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")  # of the largest weight, as JW have them
+BIN_NAMES = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")  # of the largest weight, as Jain & Wallace have them
 _PLACE = {name: place for place, name in enumerate(BIN_NAMES)}
 
 

@@ -31,9 +31,9 @@ PAPERS = (
 )
 SIGNIFICANT = 0.05
 TAU_BINS = np.linspace(-1, 1, 41)
-BY_CLASS = ("gradient-input-fixed", "leave-one-out")  # JW's two
+BY_CLASS = ("gradient-input-fixed", "leave-one-out")  # the two of Jain & Wallace 2019
 GRADIENTS, LEFT_OUT = "attention with gradients", "attention with leave-one-out"
-OF_INPUTS_AND_STATES = {  # chart -> its figure in ME, what is compared there
+OF_INPUTS_AND_STATES = {  # chart -> its figure in Meister et al. 2021, what is compared there
     GRADIENTS: ("Fig. 1", {"gradient": "of inputs", "hidden-gradient": "of hidden states"}),
     LEFT_OUT: ("Fig. 4", {"leave-one-out": "of inputs", "hidden-leave-one-out": "of hidden states"}),
 }
@@ -44,8 +44,8 @@ class Correlation(Trial):
     """Kendall's τ-b of attention with each importance measure, and between the measures: the ceiling it could reach.
 
     `measures` are names of `attentest.trials.scores.SCORES`; none stands for the papers': |gradient × input| with
-    attention held fixed (JW) and not, the L2 norm of the gradient (ME eq. 4), leave-one-out with the token truly
-    removed (ME eq. 6, JW), and gradient and leave-one-out of the hidden states.
+    attention held fixed (Jain & Wallace 2019) and not, the L2 norm of the gradient (Meister et al. 2021, eq. 4),
+    leave-one-out with the token truly removed (both), and gradient and leave-one-out of the hidden states.
     """
 
     name: ClassVar[str] = "correlation"
@@ -55,19 +55,19 @@ class Correlation(Trial):
         "gradient": "τ attention – gradient-input-fixed",
         "leave-one-out": "τ attention – leave-one-out",
     }
-    question: ClassVar[str] = "Does attention rank tokens as other measures of importance do?"
+    question: ClassVar[str] = "Does attention rank tokens as other importance measures do?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.1, Table 2; Meister et al. 2021 §4, Table 6"
     how_to_read: ClassVar[str] = (
-        "A τ near 1 means that attention ranks the tokens as the other measure does, near 0 that the two rankings have "
-        "nothing in common. Read it beside the τ of the measures among themselves, which is as much as can be asked "
-        "for; none of them is the truth, so a low τ alone does not make attention wrong."
+        "A τ near 1 means that attention ranks the tokens as the other measure does; near 0, the two rankings have "
+        "nothing in common. Compare it with the τ between the other measures, which is the most one can expect of "
+        "attention. None of the measures is ground truth, so a low τ alone does not make attention wrong."
     )
-    needs: ClassVar[str] = "attention weights; embed and encode_embedded for gradients by inputs"
+    needs: ClassVar[str] = "attention weights; embed and encode_embedded for gradients with respect to inputs"
 
     measures: tuple[str, ...] = setting((), "Importance measures, separated by commas; none: the papers' six.")
     tolerance: float = setting(
         1e-6,
-        "Tolerance of leave-one-out on a BiLSTM: smaller changes of states are left out, closer scores are tied.",
+        "Tolerance of leave-one-out on a BiLSTM: smaller changes of states are ignored, closer scores are tied.",
     )
     samples: int = setting(1000, "Samples for each text of LIME and KernelSHAP.")
     seed: int = setting(0, "Random seed for LIME, KernelSHAP and the measure random.")
@@ -157,8 +157,8 @@ def _charts(table: pa.Table, pairs: Sequence[str]) -> dict[str, Chart]:
     charts["all pairs of measures"] = boxes(
         [row for pair, tau in taus.items() for row in box(pair, tau)],
         "Kendall τ-b (−1 to 1)",
-        "Box plots of the rank correlation of every two of attention and the measures of importance; whiskers reach "
-        "1.5 interquartile ranges.",
+        "Box plots of the rank correlation between attention and each importance measure, and between the measures; "
+        "whiskers reach 1.5 interquartile ranges.",
         (-1, 1),
         "pair",
     )
@@ -176,10 +176,12 @@ def _answer(summary: Mapping[str, Estimate], pairs: Sequence[str]) -> str:
     own = {pair: summary[f"τ {pair}"] for pair in pairs if pair.startswith(f"{ATTENTION} – ")}
     defined = {pair: tau for pair, tau in own.items() if tau.n}
     if not defined:
-        return "No text has attention weights and importance that can be ranked, so no correlation is defined."
+        return "No text has weights and importance scores that can be ranked, so no correlation is defined."
     best = max(defined, key=lambda pair: defined[pair].value)
     answer = f"Attention agrees best with {best.removeprefix(f'{ATTENTION} – ')}, τ = {defined[best]}"
     between = [summary[f"τ {pair}"].value for pair in pairs if pair not in own and summary[f"τ {pair}"].n]
     if not between:
         return f"{answer}."
-    return f"{answer}; the measures agree among themselves with τ from {min(between):.2f} to {max(between):.2f}."
+    low, high = f"{min(between):.2f}", f"{max(between):.2f}"
+    reached = low if low == high else f"{low} to {high}"
+    return f"{answer}. The other measures reach τ = {reached} among themselves."

@@ -40,14 +40,14 @@ class Dispersion(Trial):
     question: ClassVar[str] = "Is the influence of the tokens as concentrated as the attention?"
     source: ClassVar[str] = "Meister et al. 2021 §4, Tables 1 and 2, Fig. 2"
     how_to_read: ClassVar[str] = (
-        "An entropy near 1 means influence spread evenly over the tokens, near 0 that one token has it all. Attention "
-        "with a low entropy over inputs with a high one looks sharper than the influence behind it is; entropies say "
-        "how much is concentrated, not whether it is on the same tokens."
+        "An entropy near 1 means that influence is spread evenly over the tokens; near 0, one token has all of it. If "
+        "attention has a low entropy and the influence of the inputs a high one, attention looks sharper than the "
+        "influence behind it. Entropy measures concentration, not whether it is on the same tokens."
     )
     needs: ClassVar[str] = "attention weights and gradients"
 
     influence_texts: int = setting(
-        300, "Texts for the influence on hidden states, with a gradient for each pair of tokens; 0 leaves it out."
+        300, "Texts for the influence on hidden states (a gradient for each pair of tokens); 0 skips it."
     )
     tolerance: float = setting(1e-6, "Tolerance of leave-one-out on a BiLSTM.")
     seed: int = setting(0, "Random seed for the sample of texts.")
@@ -102,7 +102,7 @@ class _Examiner:
         summary = {f"entropy of {name}": bootstrap(column(table, name)) for name in names}
         chart = boxes(
             [row for name in names for row in box(name, column(table, name))],
-            "normalised entropy (0: one token, 1: all alike)",
+            "normalised entropy (0: one token, 1: all equal)",
             "Box plots of the normalised entropy of attention, of gradients, of leave-one-out and of the influence on "
             "hidden states, as in Meister et al. 2021, Fig. 2; whiskers reach 1.5 interquartile ranges.",
             (0, 1),
@@ -110,7 +110,7 @@ class _Examiner:
         )
         found = ", ".join(f"{summary[f'entropy of {name}']} for {name}" for name in names)
         answer = f"Normalised entropy is {found}." if names else "No text has more than one item to spread over."
-        notes = [f"Influence on hidden states: a sample of {len(self.sample):,} texts."]
+        notes = [f"The influence on hidden states is computed on a sample of {len(self.sample):,} texts."]
         if self.scored != SCORED:
             notes = ["Gradients were left out: the model lacks embed and encode_embedded."]
         return Conclusion(answer, summary, {"entropy of influence": chart}, notes)

@@ -43,14 +43,15 @@ class ImportanceSets(SimpleTrial):
     name: ClassVar[str] = "importance-sets"
     number: ClassVar[str] = "T11"
     keys: ClassVar[Mapping[str, str]] = {"difference": "attention − attention-times-gradient"}
-    question: ClassVar[str] = "How much must be removed, most attended first, before the decision flips?"
+    question: ClassVar[str] = "How many items must be removed, most attended first, before the decision flips?"
     source: ClassVar[str] = "Serrano & Smith 2019 §5, Fig. 5"
     headline: ClassVar[str] = "attention: mean share removed"
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
-        "A small share by attention, far below the random order and close to the best one, means that the weights find "
-        "what the decision rests on; a share close to the random order means that they do not. The share depends on "
-        "how sure the model is and how many classes there are, so compare rankings of one model rather than models."
+        "If removing by attention takes a small share, far below the random order and close to the best order, the "
+        "weights find what the decision depends on; a share close to the random order means that they do not. The "
+        "share depends on how confident the model is and on the number of classes, so compare rankings of one model "
+        "rather than models."
     )
 
     seed: int = setting(0, "Random seed for the random order.")
@@ -74,9 +75,9 @@ class ImportanceSets(SimpleTrial):
         for more, less in COMPARED:
             summary[f"{more} − {less}"] = bootstrap(removed[more] - removed[less])
         answer = (
-            f"By attention {summary['attention: mean share removed']} of a text goes before the decision flips, "
-            f"at random {summary['random: mean share removed']}"
-            + (f", at best {summary[f'{OPTIMUM}: mean share removed']}." if OPTIMUM in names else ".")
+            f"Share of a text removed before the decision flips: {summary['attention: mean share removed']} in order "
+            f"of attention, {summary['random: mean share removed']} in random order"
+            + (f", {summary[f'{OPTIMUM}: mean share removed']} in the best order." if OPTIMUM in names else ".")
         )
         chart = boxes(
             [row for name, share in removed.items() for row in box(name, share)],

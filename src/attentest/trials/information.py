@@ -39,12 +39,12 @@ class Information(Trial):
     number: ClassVar[str] = "T13"
     cost: ClassVar[float] = 2
     keys: ClassVar[Mapping[str, str]] = {"agreement": "weighted τ"}
-    question: ClassVar[str] = "Do high weights sit on the hidden states that tell most about the output?"
+    question: ClassVar[str] = "Are high weights on the hidden states that are most informative about the output?"
     source: ClassVar[str] = "Wen et al. 2022 §3.2 and §5, Fig. 2"
     how_to_read: ClassVar[str] = (
-        "A weighted τ near 1 means that the ranks with the most weight hold the states that tell most about the "
-        "model's output, near 0 or below that they do not. It is about hidden states, which may hold what other tokens "
-        "said, and about all texts together, so it explains no single prediction."
+        "A weighted τ near 1 means that the hidden states with the most weight are the most informative about the "
+        "model's output; near 0 or below, they are not. The measure is about hidden states, which may carry "
+        "information from other tokens, and about all texts together, so it explains no single prediction."
     )
     needs: ClassVar[str] = "attention weights and hidden states"
 
@@ -114,15 +114,15 @@ class _Examiner:
         summary |= {f"MI at rank {i + 1}": bootstrap(np.array(curves)[:, i]) for i in range(min(k, 10))}
         summary |= {run_name(i): Estimate(found, found, found, k) for i, found in enumerate(taus, 1)}
         answer = (
-            f"Weight and information agree with a weighted τ of {tau} over the {k} highest ranks "
+            f"Weight and information agree with a weighted τ of {tau} over the {k} highest ranks of attention "
             f"({self.trial.runs} clusterings)."
             if k > 1
             else "Only one rank can be compared, so no correlation is defined."
         )
         curve = by_rank(
             {"mutual information (nats)": mean_curve, "mean weight": np.array(mean_weight)},
-            "Mutual information of the hidden states with the output, and mean weight, by rank of attention: the two "
-            "that the weighted τ of Wen et al. 2022 §3.2 compares.",
+            "Mutual information of the hidden states with the output, and mean weight, by rank of attention. The "
+            "weighted τ of Wen et al. 2022 §3.2 compares these two curves.",
         )
         charts = {TAU_CHART: tau_boxes({"this model": taus}), "information and weight by rank": curve}
         return Conclusion(answer, summary, charts, notes)
@@ -137,7 +137,7 @@ class _Examiner:
         if self.trial.clusters <= most:
             return self.trial.clusters, []
         return most, [
-            f"{texts:,} texts are too few for {self.trial.clusters} clusters of at least two; {most} were used instead."
+            f"{texts:,} texts are too few for {self.trial.clusters} clusters of at least two texts; {most} were used."
         ]
 
 

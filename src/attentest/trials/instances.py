@@ -1,5 +1,5 @@
 """Single texts under the model's own weights, shuffled ones, and the furthest that give the same prediction: heat maps
-as in JW Fig. 1 and WP Fig. 2."""
+as in Jain & Wallace 2019, Fig. 1, and Wiegreffe & Pinter 2019, Fig. 2."""
 
 from __future__ import annotations
 

@@ -41,9 +41,10 @@ class Permutation(SimpleTrial):
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.1; Vashishth et al. 2019 §4.1, Fig. 2"
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
-        "A high median TVD means that the output depends on which token has which weight; one near 0, above all in "
-        "texts whose largest weight is high, means that the model hardly uses the order of its weights. A low figure "
-        "does not prove the weights wrong: where all states say the same, any weights give the same output."
+        "A high median TVD means that the output depends on which token has which weight. A value near 0, especially "
+        "in texts whose largest weight is high, means that the model hardly uses the order of its weights. A low value "
+        "does not prove the weights wrong: if all hidden states carry the same information, any weights give the same "
+        "output."
     )
 
     permutations: int = setting(100, "Permutations drawn for each text.")
@@ -112,8 +113,8 @@ class Permutation(SimpleTrial):
         overall = bootstrap(column(table, "median_tvd"))
         groups = by_group(table, "median_tvd", "bin", "predicted", statistic=np.median)
         answer = (
-            f"Shuffled weights move the prediction by {overall} (TVD) in the median of {self.permutations} "
-            "permutations, on average over texts."
+            f"Shuffling the weights changes the prediction by {overall} (median TVD over {self.permutations} "
+            "permutations, mean over texts)."
         )
         chart = violins_by_bin(
             table,

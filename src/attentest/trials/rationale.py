@@ -32,12 +32,12 @@ class Rationale(Trial):
         "heaviest": "heaviest token in the rationale",
         "more weight": "weight − tokens in the rationale",
     }
-    question: ClassVar[str] = "Does the weight lie on the reason that the corpus knows?"
-    source: ClassVar[str] = "Vashishth et al. 2019 §4.4 for the question; the reasons are the corpus's"
+    question: ClassVar[str] = "Is the weight on the rationale given in the corpus?"
+    source: ClassVar[str] = "Vashishth et al. 2019 §4.4 (the question); the rationales are those of the corpus"
     how_to_read: ClassVar[str] = (
-        "A share of heaviest tokens in the rationale far above the share of tokens in it means that the weights lie "
-        "where the reason is known to be; no more than that share is chance. It tells whether attention is plausible: "
-        "a model may decide by other tokens than those that it shows, and still show the right ones."
+        "If the heaviest token is in the rationale far more often than a random token would be, the weights are on "
+        "the known reason; if not, they do no better than chance. This tells whether attention is plausible, not "
+        "whether it is faithful: a model may decide by other tokens and still highlight the right ones."
     )
     needs: ClassVar[str] = "attention weights, and a corpus with rationales"
 
@@ -51,7 +51,10 @@ class Rationale(Trial):
     def examiner(self, subject: Subject) -> _Marked:
         marks, sequences = marks_of(subject)
         if not marks.any():
-            raise InputError(f"{subject.data.corpus.name} has no rationales, which the trial rationale needs.")
+            raise InputError(
+                f"{subject.data.corpus.name} has no rationales, which the trial rationale needs; name their column "
+                "with `rationale`, or leave the trial out."
+            )
         return _Marked(sequences, marks)
 
 
@@ -84,11 +87,11 @@ class _Marked:
             "heaviest in the rationale − tokens in the rationale": bootstrap(heaviest - share),
         }
         answer = (
-            f"The heaviest token lies in the rationale for {summary['heaviest token in the rationale']} of the texts; "
-            f"by chance it would for {summary['tokens in the rationale'].value:.3f}."
+            f"The heaviest token is in the rationale in a share of {summary['heaviest token in the rationale']} of the "
+            f"texts; a random token would be in {summary['tokens in the rationale'].value:.3f}."
         )
         without = int(np.isnan(share).sum())
-        notes = [f"{without:,} texts without a rationale in what is read of them were left out."] if without else []
+        notes = [f"{without:,} texts are left out: the part that the model reads has no rationale."] if without else []
         title = "share in the rationale (0–1)"
         means = bars(
             [
@@ -97,17 +100,17 @@ class _Marked:
                 *interval("tokens (chance)", summary["tokens in the rationale"]),
             ],
             title,
-            "How often the heaviest token lies in the known rationale, and how much of the weight and of the tokens "
-            "does, on average over texts with 95 % intervals.",
-            "what is counted",
+            "How often the heaviest token is in the rationale, and the shares of the weight and of the tokens in it, "
+            "means over texts with 95 % intervals.",
+            "counted",
         )
         spread = boxes(
             [*box("weight", weight), *box("tokens", share)],
             title,
-            "Box plots over texts of how much of the weight, and how many of the tokens, lie in the known rationale; "
-            "whiskers reach 1.5 interquartile ranges.",
+            "Box plots over texts of the shares of the weight and of the tokens in the rationale; whiskers reach 1.5 "
+            "interquartile ranges.",
             (0, 1),
-            "what is counted",
+            "counted",
         )
         return Conclusion(
             answer, summary, {"share in the rationale": means, "weight and tokens by text": spread}, notes

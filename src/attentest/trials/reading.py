@@ -178,7 +178,7 @@ def readings(
             row = int(data.rows[reading.rows[broken[0]]])
             raise InputError(
                 f"The model gives {reading.logits[int(broken[0])].tolist()} for the text with id "
-                f"'{data.corpus.table['id'][row]}'; logits that are not finite cannot be put on trial."
+                f"'{data.corpus.table['id'][row]}'; logits must be finite."
             )
         yield reading
 

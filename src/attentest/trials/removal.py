@@ -30,9 +30,10 @@ class Removal(SimpleTrial):
     source: ClassVar[str] = "Serrano & Smith 2019 §4.1; Vashishth et al. 2019 §4.2, Fig. 3"
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
-        "A ΔJS above 0 means that the heaviest item moves the output more than a random one does, and it should grow "
-        "with the difference of their weights; points below 0, above all with a large difference of weights, speak "
-        "against the ranking. One item is taken at a time, so a small ΔJS may also mean that others say the same."
+        "A ΔJS above 0 means that removing the heaviest item changes the output more than removing a random one; it "
+        "should grow with the difference of their weights. Points below 0, especially at a large difference of "
+        "weights, are evidence against the ranking. One item is removed at a time, so a small ΔJS may also mean that "
+        "other items carry the same information."
     )
 
     seed: int = setting(0, "Random seed for the random item.")
@@ -58,8 +59,8 @@ class Removal(SimpleTrial):
             "mean JS, random": bootstrap(column(table, "js_random")),
         }
         answer = (
-            f"Removing the heaviest item moves the output by {summary['mean ΔJS']} more (JS) than removing a random "
-            f"one; the random one matters more in {negative} of the texts."
+            f"Removing the heaviest item changes the output by {summary['mean ΔJS']} more (JS) than removing a random "
+            f"one. The random item matters more in a share of {negative} of the texts."
         )
         chart = scatter(
             table,
@@ -67,7 +68,7 @@ class Removal(SimpleTrial):
             "delta_js",
             "α of heaviest − α of random item (0–1)",
             "ΔJS (nats)",
-            "How much more the output moves when the heaviest item goes than when a random one does, against the "
+            "How much more the output changes without the heaviest item than without a random one, against the "
             "difference of their weights, as in Serrano & Smith 2019, Fig. 3, and Vashishth et al. 2019, Fig. 3.",
         )
         return Conclusion(answer, summary, {"ΔJS by difference of weights": chart})
@@ -84,9 +85,9 @@ class Flips(SimpleTrial):
     source: ClassVar[str] = "Serrano & Smith 2019 §4.2, Table 2"
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
-        "Many flips only when the heaviest item goes mean that decisions hang on it; as many when a random one goes "
-        "mean that the weights single out nothing. Few flips of either kind show that no single item decides, not that "
-        "attention is wrong."
+        "If many decisions flip only without the heaviest item, decisions depend on it. If as many flip without a "
+        "random item, the weights single out nothing. Few flips of either kind show that no single item decides, not "
+        "that attention is wrong."
     )
 
     seed: int = setting(0, "Random seed for the random item.")
@@ -127,15 +128,16 @@ class Flips(SimpleTrial):
         }
         p = mcnemar_p(only_heaviest, only_random)
         answer = (
-            f"The decision flips in {summary['flips when the heaviest goes']} of the texts without the heaviest item "
-            f"and in {summary['flips when a random one goes']} without a random one (McNemar p = {p:.2g})."
+            f"The decision flips in a share of {summary['flips when the heaviest goes']} of the texts without the "
+            f"heaviest item, and of {summary['flips when a random one goes']} without a random one (McNemar p = "
+            f"{p:.2g})."
         )
         chart = cross_table(
             cells,
             "random item removed",
             "heaviest item removed",
             (_word(True), _word(False)),
-            "Shares of texts whose decision flips when the heaviest item goes and when a random one does, as in "
+            "Shares of texts whose decision flips without the heaviest item and without a random one, as in "
             "Serrano & Smith 2019, Table 2.",
         )
         return Conclusion(answer, summary, {"decision flips": chart})

@@ -151,15 +151,17 @@ def _rounding_and_stop(reading: Reading, settings: ScoreSettings) -> float:
 
 SCORES = {
     ATTENTION: Score("the model's own weights", lambda r, s: r.attention),
-    "random": Score("drawn anew for each text", random_scores),
-    "gradient": Score("L2 norm of ∂f/∂x (ME eq. 4)", lambda r, s: _by_inputs(r, True).l2, True),
+    "random": Score("drawn at random for each text", random_scores),
+    "gradient": Score("L2 norm of ∂f/∂x (Meister et al. 2021, eq. 4)", lambda r, s: _by_inputs(r, True).l2, True),
     "gradient-l1": Score("L1 norm of ∂f/∂x", lambda r, s: _by_inputs(r, True).l1, True),
     "gradient-input": Score("|x · ∂f/∂x|", lambda r, s: _by_inputs(r, True).times_input, True),
     "gradient-input-fixed": Score(
-        "|x · ∂f/∂x| with attention held fixed (JW)", lambda r, s: _by_inputs(r, False).times_input, True
+        "|x · ∂f/∂x| with attention held fixed (Jain & Wallace 2019)",
+        lambda r, s: _by_inputs(r, False).times_input,
+        True,
     ),
     "leave-one-out": Score(
-        "TVD when the token is removed (JW, ME eq. 6)",
+        "TVD when the token is removed (Jain & Wallace 2019; Meister et al. 2021, eq. 6)",
         lambda r, s: _left_out(r, "remove", s),
         exactness=_rounding_and_stop,
     ),
@@ -183,14 +185,14 @@ SCORES = {
         True,
         True,
     ),
-    "hidden-gradient": Score("L2 norm of ∂f/∂h (ME)", lambda r, s: _by_states(r).l2),
+    "hidden-gradient": Score("L2 norm of ∂f/∂h (Meister et al. 2021)", lambda r, s: _by_states(r).l2),
     "hidden-gradient-l1": Score("L1 norm of ∂f/∂h", lambda r, s: _by_states(r).l1),
     "hidden-gradient-input": Score("|h · ∂f/∂h|", lambda r, s: _by_states(r).times_input),
     "hidden-leave-one-out": Score(
-        "TVD when the state is dropped from the attention (ME)",
+        "TVD when the state is dropped from the attention (Meister et al. 2021)",
         lambda r, s: hidden_leave_one_out(r),
         exactness=_rounding,
     ),
-    "attention-gradient": Score("∂f/∂α (SS)", lambda r, s: _by_weights(r)),
-    "attention-times-gradient": Score("α · ∂f/∂α (SS)", lambda r, s: r.weights * _by_weights(r)),
+    "attention-gradient": Score("∂f/∂α (Serrano & Smith 2019)", lambda r, s: _by_weights(r)),
+    "attention-times-gradient": Score("α · ∂f/∂α (Serrano & Smith 2019)", lambda r, s: r.weights * _by_weights(r)),
 }

@@ -20,8 +20,8 @@ from attentest.training.run import Run
 from attentest.trials.reading import check_site
 
 SUBJECT = (
-    "A model of your own is put on trial as a Subject: attentest.Subject(model, data, rows); the model has encode, "
-    "attend and decode (attentest.models.AttentionModel), data is attentest.text.tokenize_corpus(corpus, settings)."
+    "To examine your own model, make a Subject: attentest.Subject(model, data, rows), where the model has encode, "
+    "attend and decode (attentest.models.AttentionModel) and data is attentest.text.tokenize_corpus(corpus, settings)."
 )
 LOOKED_AT = 8  # texts, when a model is checked
 
@@ -99,7 +99,7 @@ def check_subject(subject: Subject) -> None:
 def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu", site: str | None = None) -> Subject:
     """A run's model and its test split, or the first `texts` of a fixed random order of it."""
     if texts is not None and texts < 1:
-        raise InputError(f"texts is {texts}; examine at least 1.")
+        raise InputError(f"texts is {texts}; it must be at least 1.")
     data = run.test_data()
     rows = np.arange(len(data.rows))
     if texts is not None and texts < len(rows):

@@ -29,12 +29,12 @@ class Uniform(SimpleTrial):
     name: ClassVar[str] = "uniform"
     number: ClassVar[str] = "T1"
     keys: ClassVar[Mapping[str, str]] = {"change": "difference, uniform"}
-    question: ClassVar[str] = "Is the attention needed, or do uniform, random or permuted weights do as well?"
+    question: ClassVar[str] = "Is the attention needed, or do uniform, random or permuted weights work as well?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2; Vashishth et al. 2019 §4.1, Tables 1–3 (inference only)"
     how_to_read: ClassVar[str] = (
-        "A large loss of accuracy means that this trained model decides with the help of its weights; a loss near 0 "
-        "means that its states carry the decision under nearly any weights, so that the weights explain little. It "
-        "does not tell whether a model trained without attention would do as well (the experiment uniform does), nor "
+        "A large loss of accuracy means that this trained model uses its weights to decide. A loss near 0 means that "
+        "its hidden states carry the decision under nearly any weights, so the weights explain little. The trial does "
+        "not tell whether a model trained without attention would be as accurate (the experiment uniform does), nor "
         "whether the weights point at the right tokens."
     )
     headline: ClassVar[str] = "difference, uniform"
@@ -74,22 +74,23 @@ class Uniform(SimpleTrial):
             summary[f"difference, {name}"] = bootstrap(changed - right)
             summary[f"mean TVD, {name}"] = bootstrap(column(table, f"tvd_{name}"))
         losses = ", ".join(f"{100 * summary[f'difference, {name}'].value:+.1f} {name}" for name in VARIANTS)
-        cost = "cost accuracy" if summary["difference, uniform"].high < 0 else "are not shown to cost accuracy"
+        cost = "lower the accuracy" if summary["difference, uniform"].high < 0 else "do not clearly lower the accuracy"
         answer = (
-            f"At inference uniform weights {cost}: of an accuracy of {summary['accuracy']}, points change by {losses}."
+            f"Uniform weights at inference {cost} of {summary['accuracy']}. Change in percentage points by weights: "
+            f"{losses}."
         )
         accuracy = bars(
             accuracy_rows(summary),
             "accuracy (0–1)",
-            "Accuracy with the model's own weights and with others in their place at inference, with 95 % intervals, "
-            "as in Vashishth et al. 2019, Fig. 1.",
+            "Accuracy with the model's own weights and with other weights at inference, with 95 % intervals, as in "
+            "Vashishth et al. 2019, Fig. 1.",
             "weights at inference",
         )
         change = boxes(
             [row for name in VARIANTS for row in box(name, column(table, f"tvd_{name}"))],
             "TVD to the model's prediction (0–1)",
-            "Box plots of how far predictions move when other weights take the place of the model's; whiskers reach "
-            "1.5 interquartile ranges.",
+            "Box plots of how far predictions change when the model's weights are replaced; whiskers reach 1.5 "
+            "interquartile ranges.",
             (0, 1),
             "weights",
         )

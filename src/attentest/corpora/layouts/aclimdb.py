@@ -21,7 +21,7 @@ _NAME = re.compile(r"\d+_\d+")
 def load(path: Path) -> Corpus:
     """The 25,000 + 25,000 labelled reviews, with line breaks for `<br />`; `train/unsup` is not read.
 
-    The test split is the dataset's own. JW drew theirs from it at random, so ours is larger.
+    The test split is the dataset's own. Jain & Wallace 2019 drew theirs from it at random, so ours is larger.
     """
     need(path, "IMDb", [f"{split}/{side}" for split in ("train", "test") for side in CLASSES])
     columns: dict[str, list[Any]] = {"id": [], "split": [], "text": [], "label": []}

@@ -18,7 +18,7 @@ CHOICES = {"all": TOPICS, "world-business": ("World", "Business")}
 
 
 def load(path: Path, classes: str = "all") -> Corpus:
-    """News by topic: `all` four, title and description; or `world-business` as in JW, description only."""
+    """News by topic: `all` four, title and description; or `world-business` as in Jain & Wallace, description only."""
     if classes not in CHOICES:
         raise unknown_name("choice of AG News classes", classes, CHOICES)
     need(path, "AG News", ["train.csv", "test.csv"])

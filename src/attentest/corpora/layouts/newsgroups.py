@@ -23,7 +23,7 @@ _RULE = re.compile(r"\s*[-_=*~]{2,}\s*")
 def load(path: Path, groups: Sequence[str] | str = SPORTS) -> Corpus:
     """Messages of two or more groups, without headers, quotes and signatures; the group is the label.
 
-    The split by date is the dataset's own; JW pooled the messages and drew theirs at random.
+    The split by date is the dataset's own; Jain & Wallace 2019 pooled the messages and drew theirs at random.
     """
     wanted = [g.strip() for g in groups.split(",")] if isinstance(groups, str) else list(groups)
     if len(set(wanted)) < 2:
@@ -77,7 +77,7 @@ def _without_signature(lines: list[str]) -> list[str]:
 def _messages(folder: Path, group: str) -> list[Path]:
     known = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
     if not known:
-        raise InputError(f"20 Newsgroups: {folder} is empty; expected one folder a group, like {SPORTS[0]}.")
+        raise InputError(f"20 Newsgroups: {folder} is empty; expected one folder for each group, like {SPORTS[0]}.")
     if group not in known:
         raise unknown_name("newsgroup", group, known)
     return sorted(file for file in (folder / group).iterdir() if file.is_file())

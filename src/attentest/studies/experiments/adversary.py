@@ -30,13 +30,13 @@ from attentest.trials.charts import PALETTE, distinct, tradeoff
 from attentest.trials.stored import StoredFinding
 
 ALL = "all texts"
-# WP Table 5, SST and IMDb
+# Wiegreffe & Pinter 2019, Table 5, SST and IMDb
 LAMBDAS = (
     *(0.0, 1e-5, 5e-5, 1e-4, 2e-4, 4e-4, 5e-4, 5.2e-4, 5.25e-4, 5.35e-4, 5.5e-4, 6e-4, 7e-4, 7.5e-4, 8e-4),
     *(0.001, 0.005, 0.01, 0.1, 0.5, 1.0),
 )
 
-FAR = 0.4  # WP Table 4: a JSD that makes a model an adversary
+FAR = 0.4  # Wiegreffe & Pinter 2019, Table 4: a JSD that makes a model an adversary
 ADVERSARY = "lambda "  # what the label of an adversary's training begins with
 
 
@@ -48,20 +48,19 @@ class TrainedAdversary(Experiment):
     name: ClassVar[str] = "adversary"
     number: ClassVar[str] = "T4"
     keys: ClassVar[Mapping[str, str]] = {"far": "JSD, far", "change": "F1, far − base"}
-    question: ClassVar[str] = "Can a model be trained to predict the same with other attention?"
+    question: ClassVar[str] = "Can a model be trained to make the same predictions with different attention?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §4, Tables 4 and 5, Fig. 5 and 6"
     how_to_read: ClassVar[str] = (
-        "A curve on which JSD grows while TVD stays near 0 means that attention can be moved freely, so it is not "
-        "exclusive; a TVD that rises with the first JSD means that the predictions hang on these weights. Compare with "
-        "the seeds: an adversary no further away than they are shows nothing, and one that exists does not make the "
-        "base's weights false."
+        "If JSD grows along the curve while TVD stays near 0, attention can be changed freely, so it is not exclusive. "
+        "If TVD rises as soon as JSD does, the predictions depend on these weights. Compare with the seeds: an "
+        "adversary no further away than they are shows nothing. An adversary does not make the base's weights wrong."
     )
 
     lambdas: tuple[float, ...] = setting(
-        LAMBDAS, "Strengths λ of the adversaries; all that the paper's Table 5 has for SST and IMDb."
+        LAMBDAS, "Strengths λ of the adversaries, as in the paper's Table 5 for SST and IMDb."
     )
-    epochs: int = setting(80, "Most epochs of an adversary's training.")
-    patience: int = setting(10, "Epochs without a lower loss after which a training stops.")
+    epochs: int = setting(80, "Maximum number of epochs of an adversary's training.")
+    patience: int = setting(10, "Epochs without a lower loss before training stops.")
     seeds: int = setting(8, "Models with other seeds, to compare with.")
     far: float = setting(FAR, "Mean JSD above which an adversary counts as far away.")
 
@@ -102,15 +101,15 @@ class TrainedAdversary(Experiment):
         far = [s for s in self.lambdas if summary[f"JSD, λ = {s:g}"].value > self.far]
         best = max(far, key=lambda s: summary[f"F1, λ = {s:g}"].value, default=None)
         if best is None:
-            answer = f"No λ moves attention by a JSD of more than {self.far} on average."
+            answer = f"No λ moves attention by a mean JSD above {self.far}."
         else:
             summary["F1, far − base"] = f1_difference(runs[f"lambda {best:g}"], base)
             summary["JSD, far"] = summary[f"JSD, λ = {best:g}"]
             cells.append(f1_gain(runs[f"lambda {best:g}"], base, "adversary, far", BASE))
             cells.append(cell("adversary, far", "jsd", summary[f"JSD, λ = {best:g}"]))
             answer = (
-                f"With λ = {best:g} a model {summary[f'JSD, λ = {best:g}']} (JSD) away predicts with an F1 of "
-                f"{summary[f'F1, λ = {best:g}']}; the base has {scores(base)['f1']}."
+                f"With λ = {best:g}, a model whose attention differs by a JSD of {summary[f'JSD, λ = {best:g}']} "
+                f"reaches an F1 of {summary[f'F1, λ = {best:g}']}; the base has {scores(base)['f1']}."
             )
         return Result(
             pa.Table.from_pylist(rows), Conclusion(answer, summary, _charts(rows, predicted, base.classes)), cells
@@ -123,14 +122,14 @@ def adversary_training(strength: float, epochs: int, patience: int) -> Training:
 
 def adversary_settings(strength: float, epochs: int, patience: int) -> dict[str, Any]:
     if strength < 0 or epochs < 1 or patience < 1:
-        given = f"strength is {strength}, epochs {epochs}, patience {patience}"
-        raise InputError(f"{given}; at least 0, 1 and 1 are needed.")
+        given = f"strength is {strength}, epochs is {epochs} and patience is {patience}"
+        raise InputError(f"{given}; they must be at least 0, 1 and 1.")
     named = {"strength": strength, "epochs": epochs, "patience": patience}
     return {"objective": "adversary", "select_by": "loss", **named}
 
 
 def cells_of_difference(variant: str, apart: Difference) -> list[Cell]:
-    """In WP's measure, whose TVD is half of the change of the outputs: of two classes, which have one, half of ours."""
+    """As Wiegreffe & Pinter measure, whose TVD is half of the change of the outputs: of two classes, half of ours."""
     factor = 0.5 if apart.classes == 2 else 1.0
     return [cell(variant, "jsd", bootstrap(apart.jsd)), cell(variant, "tvd", bootstrap(apart.tvd), factor)]
 
@@ -141,17 +140,17 @@ def _charts(rows: list[dict[str, Any]], predicted: np.ndarray, classes: Sequence
     often = sorted((str(name) for name, _ in counts), key=classes.index)
     shown = dict(zip(often, distinct(often), strict=True))
     said = (
-        "Mean JSD of the attention and TVD of the predictions to the base's, of adversaries along λ (dotted), other "
-        "seeds (▲), uniform weights (■) and instance adversaries (+)"
+        "Mean JSD of the attention and mean TVD of the predictions, compared with the base: adversaries along λ "
+        "(dotted), other seeds (▲), uniform weights (■) and instance adversaries (+)"
     )
-    halved = ", whose axis has half of this TVD for two classes"
+    halved = " (there the TVD is halved for two classes)"
     apart = [row | {"class": shown[row["class"]]} for name in often for row in rows if row["class"] == name]
     return {
         "JSD against TVD": tradeoff(
-            [row for row in rows if row["class"] == ALL], f"{said}; Wiegreffe & Pinter 2019, Fig. 5{halved}."
+            [row for row in rows if row["class"] == ALL], f"{said}, as in Wiegreffe & Pinter 2019, Fig. 5{halved}."
         ),
         "JSD against TVD by class": tradeoff(
-            apart, f"{said}, by predicted class; Wiegreffe & Pinter 2019, Fig. 6{halved}."
+            apart, f"{said}, by predicted class, as in Wiegreffe & Pinter 2019, Fig. 6{halved}."
         ),
     }
 

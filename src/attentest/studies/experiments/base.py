@@ -1,4 +1,4 @@
-"""What every experiment is: trainings beside a base run, and a conclusion from all of them."""
+"""What every experiment is: trainings next to a base run, and a conclusion from all of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Training:
 
 @dataclass(frozen=True)
 class TrialOf:
-    """A trial to hold on one of the runs, for the conclusion."""
+    """A trial to run on one of the runs, for the conclusion."""
 
     label: str  # of the training, or base
     trial: str
@@ -85,11 +85,13 @@ class Difference:
 def difference(base: Run, other: Run) -> Difference:
     mine, theirs = base.predictions, other.predictions
     if _texts(mine) != _texts(theirs):
-        raise InputError(f"{base.path} and {other.path} were tested on other texts; they cannot be compared.")
+        raise InputError(f"{base.path} and {other.path} were tested on different texts; they cannot be compared.")
     change = np.abs(_matrix(mine, "probability") - _matrix(theirs, "probability")).sum(1) / 2
     first, second = base.shares, other.shares
     if [len(w) for w in first] != [len(w) for w in second]:
-        raise InputError(f"{base.path} and {other.path} cut the texts into other tokens; they cannot be compared.")
+        raise InputError(
+            f"{base.path} and {other.path} split the texts into different tokens; they cannot be compared."
+        )
     return Difference(change, _jsd(first, second), len(base.classes))
 
 

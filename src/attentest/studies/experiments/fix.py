@@ -16,17 +16,17 @@ from attentest.trials.stored import StoredFinding
 @dataclass(frozen=True)
 class Fix(Experiment):
     """Fix Rep: the base's embeddings and encoder stay, attention is learned anew. Fix Attn: weights are drawn once for
-    each text and stay, and encoder and decoder are learned around them (WE do not say which scores they fix)."""
+    each text and stay, and encoder and decoder are learned around them (Wen et al. do not say which scores)."""
 
     name: ClassVar[str] = "fix"
     number: ClassVar[str] = "T14"
     keys: ClassVar[Mapping[str, str]] = {"lost": "Δ weighted τ, fix attention"}
-    question: ClassVar[str] = "Does the attention find the informative states, or do the states move to the attention?"
+    question: ClassVar[str] = "Does attention find the informative states, or do the states adapt to the attention?"
     source: ClassVar[str] = "Wen et al. 2022 §5.1, Table 2"
     how_to_read: ClassVar[str] = (
-        "A weighted τ that falls with fixed attention and holds with fixed representations means that the attention "
-        "finds the informative states; one that holds with fixed attention means that the states move to where the "
-        "weights are. It compares three trainings with one seed each, and says nothing about input tokens."
+        "If the weighted τ falls with fixed attention but not with fixed representations, attention finds the "
+        "informative states. If it does not fall with fixed attention, the states adapt to where the weights are. The "
+        "experiment compares three models with one seed each, and says nothing about input tokens."
     )
 
     runs: int = setting(10, "Clusterings of each model's hidden states.")

@@ -24,22 +24,22 @@ from attentest.trials.stored import StoredFinding
 
 @dataclass(frozen=True)
 class Frozen(Experiment):
-    """Adversaries with WP's loss: `frozen` has the base's encoder and decoder and learns its attention anew, `unfrozen`
+    """Adversaries (Wiegreffe & Pinter 2019): `frozen` has the base's encoder and decoder, a new attention, `unfrozen`
     is a new model with λ = `strength`.
 
-    ME do not state λ. With the rest frozen a weak one stays with the base's weights, so several are tried, and the
-    weakest that is further away than a JSD of `far` counts, or else the one furthest away. The base's own weights would
-    be no start: the divergence from them is least there, so that nothing moves.
+    Meister et al. 2021 do not state λ. With the rest frozen a weak one stays with the base's weights, so several are
+    tried, and the weakest that is further away than a JSD of `far` counts, or else the one furthest away. The base's
+    own weights would be no start: the divergence from them is least there, so that nothing moves.
     """
 
     name: ClassVar[str] = "frozen"
     number: ClassVar[str] = "T5"
-    question: ClassVar[str] = "Can attention alone be moved without losing accuracy, or only with the states behind it?"
+    question: ClassVar[str] = "Can attention be changed without losing accuracy, alone or only with the hidden states?"
     source: ClassVar[str] = "Meister et al. 2021 App. C.1, Table 5"
     how_to_read: ClassVar[str] = (
-        "Accuracy that falls when attention moves with all else frozen, and does not in a new model, means that the "
-        "information moved with the weights; no loss in either case means that the weights hardly matter. How much is "
-        "lost depends on how far the weights were driven away, so read the accuracy beside the JSD."
+        "If accuracy falls when only attention may change, but not when the whole model may, the information moved "
+        "with the weights. If accuracy falls in neither case, the weights hardly matter. The loss depends on how far "
+        "the weights were moved, so read the accuracy together with the JSD."
     )
 
     strength: float = setting(0.01, "Strength λ of the unfrozen adversary.")
@@ -47,12 +47,12 @@ class Frozen(Experiment):
         (0.01, 0.1, 1.0), "Strengths λ to try with everything but the attention frozen."
     )
     far: float = setting(FAR, "Mean JSD above which a frozen adversary counts as far away.")
-    epochs: int = setting(40, "Most epochs of each training.")
-    patience: int = setting(10, "Epochs without a lower loss after which a training stops.")
+    epochs: int = setting(40, "Maximum number of epochs of each training.")
+    patience: int = setting(10, "Epochs without a lower loss before training stops.")
 
     def __post_init__(self) -> None:
         if not self.frozen_strengths:
-            raise InputError("frozen_strengths is empty; give at least one.")
+            raise InputError("frozen_strengths is empty; give at least one strength λ.")
 
     def trainings(self) -> list[Training]:
         settings = adversary_settings(self.strength, self.epochs, self.patience)
@@ -92,24 +92,24 @@ class Frozen(Experiment):
             rows.append({"model": label, **found["accuracy"].as_dict(), "jsd": float(apart.jsd.mean())})
         rows.append({"model": BASE, **base.as_dict(), "jsd": 0.0})
         answer = (
-            f"Moved by a JSD of {summary['JSD, frozen'].value:.2f} with all else frozen (λ = "
-            f"{chosen['frozen'].record.training.strength:g}), accuracy is "
-            f"{summary['accuracy, frozen']}; by {summary['JSD, unfrozen'].value:.2f} in a new model, "
-            f"{summary['accuracy, unfrozen']}; the base has {base}."
+            f"The base has an accuracy of {base}. With attention moved by a JSD of "
+            f"{summary['JSD, frozen'].value:.2f} and everything else frozen (λ = "
+            f"{chosen['frozen'].record.training.strength:g}), it is {summary['accuracy, frozen']}; with attention "
+            f"moved by {summary['JSD, unfrozen'].value:.2f} in a new model, {summary['accuracy, unfrozen']}."
         )
         charts = {
             "accuracy by what may move": intervals(
                 [row for label in (BASE, *chosen) for row in interval(label, summary[f"accuracy, {label}"])],
                 "accuracy on the test texts (0–1)",
-                "Accuracy of the base, of an adversary with all but the attention frozen and of one that is free, with "
-                "95 % intervals: Meister et al. 2021, Table 5, as a figure.",
+                "Accuracy of the base, of an adversary with everything but attention frozen, and of one with nothing "
+                "frozen, with 95 % intervals, as in Meister et al. 2021, Table 5.",
                 "model",
             ),
             "JSD by what may move": intervals(
                 [row for label in chosen for row in interval(label, summary[f"JSD, {label}"])],
                 f"JSD to the base's attention (nats, at most {LARGEST_JSD:.3f})",
-                "How far the attention of the frozen and of the free adversary lies from the base's, with 95 % "
-                "intervals: Meister et al. 2021, Table 5, as a figure.",
+                "Distance of the attention of the frozen and the unfrozen adversary from the base's, with 95 % "
+                "intervals, as in Meister et al. 2021, Table 5.",
                 "model",
             ),
         }

@@ -18,7 +18,7 @@ from attentest.trials.cells import Cell
 from attentest.trials.charts import interval, intervals
 from attentest.trials.stored import StoredFinding
 
-GUIDES = {"uniform": "uniform", "own": "trained MLP", "base": "base LSTM", "adversary": "adversary"}  # ours -> WP's
+GUIDES = {"uniform": "uniform", "own": "trained MLP", "base": "base LSTM", "adversary": "adversary"}  # ours -> theirs
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Guides(Experiment):
     question: ClassVar[str] = "Do the base model's weights help a model that sees no context?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.4 and §4, Table 3"
     how_to_read: ClassVar[str] = (
-        "A model without context that does better with the base's weights than with its own or uniform ones has been "
-        "told something useful about the tokens; an adversary's weights that do as well are as useful a guide. A good "
-        "guide is not shown to be the reason for the base's own predictions."
+        "If a model without context predicts better with the base's weights than with its own or uniform ones, these "
+        "weights contain useful information about the tokens. If an adversary's weights help as much, they are an "
+        "equally good guide. A good guide is not necessarily the reason for the base's own predictions."
     )
 
     strength: float = setting(0.001, "Strength λ of the adversary.")
-    epochs: int = setting(80, "Most epochs of the adversary's training.")
-    patience: int = setting(10, "Epochs without a lower loss after which the adversary's training stops.")
+    epochs: int = setting(80, "Maximum number of epochs of the adversary's training.")
+    patience: int = setting(10, "Epochs without a lower loss before the adversary's training stops.")
 
     def trainings(self) -> list[Training]:
         mlp = {"encoder": "average"}
@@ -69,12 +69,12 @@ class Guides(Experiment):
                 summary[f"F1, {GUIDES['base']} − {theirs}"] = gain
         order = sorted(GUIDES.values(), key=lambda guide: -summary[f"f1, {guide}"].value)
         named = ", ".join(f"{guide} {summary[f'f1, {guide}'].value:.3f}" for guide in order)
-        answer = f"Guides by the F1 that the model without context reaches: {named}."
+        answer = f"F1 of the model without context, by the weights that guide it: {named}."
         chart = intervals(
             [row for guide in GUIDES.values() for row in interval(guide, summary[f"f1, {guide}"])],
             "F1 on the test texts (0–1)",
-            "F1 of a model without context by the weights that guide it, with 95 % intervals: Wiegreffe & Pinter 2019, "
-            "Table 3, as a figure.",
+            "F1 of a model without context by the weights that guide it, with 95 % intervals, as in Wiegreffe & Pinter "
+            "2019, Table 3.",
             "guide",
         )
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, {"F1 by guide": chart}), cells)

@@ -24,22 +24,22 @@ KEY = Information.keys["agreement"]
 
 @dataclass(frozen=True)
 class InformedAdversary(Experiment):
-    """T13 on an adversary of WP's, against T13 on the base: Δτ = τ of the base − τ of the adversary."""
+    """T13 on an adversary (Wiegreffe & Pinter 2019), against T13 on the base: Δτ = τ of the base − the adversary's."""
 
     name: ClassVar[str] = "informed-adversary"
     number: ClassVar[str] = "T15"
     keys: ClassVar[Mapping[str, str]] = {"apart": "JSD, adversary", "lost": "Δ weighted τ, adversary"}
-    question: ClassVar[str] = "Does an adversary's attention still sit on the informative states?"
+    question: ClassVar[str] = "Is an adversary's attention still on the informative states?"
     source: ClassVar[str] = "Wen et al. 2022 §5.2, Tables 3 and 4"
     how_to_read: ClassVar[str] = (
-        "An adversary's weighted τ close to the base's means that even attention pushed elsewhere sits on informative "
-        "states, since the information moved along; a large drop means that the link can be broken. Check that the "
-        "adversary is far from the base first: a weak one keeps its τ by staying where it was."
+        "If the adversary's weighted τ is close to the base's, attention is on informative states even after it was "
+        "pushed elsewhere: the information moved with it. A large drop means that the two can be separated. First "
+        "check that the adversary is far from the base: a weak adversary keeps its τ because it hardly moved."
     )
 
     strength: float = setting(5.25e-4, "Strength λ of the adversary; the paper's for SST.")
-    epochs: int = setting(80, "Most epochs of the adversary's training.")
-    patience: int = setting(10, "Epochs without a lower loss after which the training stops.")
+    epochs: int = setting(80, "Maximum number of epochs of the adversary's training.")
+    patience: int = setting(10, "Epochs without a lower loss before training stops.")
     runs: int = setting(10, "Clusterings of each model's hidden states.")
 
     def trainings(self) -> list[Training]:
@@ -66,9 +66,9 @@ class Gumbel(Experiment):
     question: ClassVar[str] = "Does Gumbel-softmax bring attention closer to the informative states?"
     source: ClassVar[str] = "Wen et al. 2022 §5.3, Table 5"
     how_to_read: ClassVar[str] = (
-        "A weighted τ above the base's means that sharper weights follow the information more closely, one below that "
-        "they do not. Where the base is already near 1 there is no room for a gain, and one training of each does not "
-        "separate the temperature from the seed."
+        "A weighted τ above the base's means that sharper weights follow the information more closely; below, less "
+        "closely. If the base is already near 1, there is no room for a gain. With one model of each kind, the effect "
+        "of the temperature cannot be separated from that of the seed."
     )
 
     temperature: float = setting(0.8, "Temperature; below 1 the weights are sharper than those of a softmax.")
@@ -102,7 +102,7 @@ def compare_information(variants: Mapping[str, str], findings: Mapping[str, Stor
             summary[f"Δ {KEY}, {variant}"] = independent_difference(base, estimate)
             cells.append(cell(variant, "delta weighted tau", summary[f"Δ {KEY}, {variant}"]))
     named = ", ".join(f"{variant} {estimate}" for variant, estimate in estimates.items())
-    answer = f"Weighted τ of information and weight: {named}."
+    answer = f"Weighted τ between information and weight: {named}."
     labels = {BASE: BASE} | dict(variants)
     chart = tau_boxes({name: clusterings(findings[f"{label} information"].summary) for name, label in labels.items()})
     return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, {TAU_CHART: chart}), cells)

@@ -24,17 +24,17 @@ from attentest.trials.stored import StoredFinding
 
 @dataclass(frozen=True)
 class Seeds(Experiment):
-    """Models that differ from the base in their seed alone; JSD to the base, text by text."""
+    """Models that differ from the base only in their seed; JSD to the base, text by text."""
 
     name: ClassVar[str] = "seeds"
     number: ClassVar[str] = "T2"
     keys: ClassVar[Mapping[str, str]] = {"apart": "mean JSD"}
-    question: ClassVar[str] = "How much does attention vary when nothing but the seed does?"
+    question: ClassVar[str] = "How much does attention vary when only the seed changes?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.3, Fig. 3"
     how_to_read: ClassVar[str] = (
-        "A low JSD means that trainings from other seeds attend alike, a high one that the weights are partly an "
-        "accident of the seed. It is the yardstick for adversaries: only what lies clearly beyond it is more than "
-        "chance, and a low figure does not show that the weights are faithful."
+        "A low JSD means that models trained with other seeds attend to the same tokens; a high JSD means that the "
+        "weights partly depend on the seed. It is the baseline for adversaries: only a distance clearly above it is "
+        "more than chance. A low value does not show that the weights are faithful."
     )
 
     seeds: int = setting(8, "Further models to train.")
@@ -71,15 +71,15 @@ class Seeds(Experiment):
             "F1 over seeds": bootstrap(np.array(f1)),
         } | by_group(table, "median_jsd", "bin", "predicted", statistic=np.median)
         answer = (
-            f"With another seed alone, attention moves by a JSD of {summary['mean JSD']} and predictions by a TVD of "
-            f"{summary['mean TVD']} on average ({self.seeds} seeds)."
+            f"With another seed, attention changes by a mean JSD of {summary['mean JSD']} and predictions by a mean "
+            f"TVD of {summary['mean TVD']} ({self.seeds} seeds)."
         )
         cells = [cell("seeds", "jsd", summary["mean JSD"])]
         return Result(table, Conclusion(answer, summary, _charts(table)), cells)
 
 
 def _charts(table: pa.Table) -> dict[str, Chart]:
-    """WP's caption says maximum; their code draws the median."""
+    """The caption of Wiegreffe & Pinter 2019 says maximum; their code draws the median."""
     return {
         f"densities of the {word} JSD": violins_by_bin(
             table,
@@ -89,5 +89,5 @@ def _charts(table: pa.Table) -> dict[str, Chart]:
             f"and the predicted class, as in Wiegreffe & Pinter 2019, Fig. 3 a–d{source}.",
             largest=0.7,
         )
-        for word, column, source in (("largest", "max", ""), ("median", "median", ", in the form of their code"))
+        for word, column, source in (("largest", "max", ""), ("median", "median", " (as their code draws it)"))
     }

@@ -31,18 +31,16 @@ class Sparsity(Experiment):
     question: ClassVar[str] = "Does sparser attention make influence more concentrated, or attention more faithful?"
     source: ClassVar[str] = "Meister et al. 2021 §4, Table 2, Fig. 2 and 3"
     how_to_read: ClassVar[str] = (
-        "A τ of λ with the entropy of gradients near −1 means that sparser attention goes with more concentrated "
-        "influence, near 1 with more spread influence; a τ of λ with the agreement below 0 means that sparser weights "
-        "agree less with importance. There is one model for each λ and no interval, so a trend over few λ is weak "
-        "evidence."
+        "A τ near −1 between λ and the entropy of gradients means that sparser attention comes with more concentrated "
+        "influence; near 1, with more dispersed influence. A τ below 0 between λ and the agreement means that sparser "
+        "weights agree less with importance. There is one model for each λ and no interval, so a trend over few λ is "
+        "weak evidence."
     )
 
     lambdas: tuple[float, ...] = setting(
         (-5.0, -2.0, -1.0, 0.0, 0.25, 0.5, 0.75, 0.9), "Sparsities λ of sparsegen; at least two, all below 1."
     )
-    influence_texts: int = setting(
-        0, "Texts for the influence on hidden states in the trial dispersion; 0 leaves it out."
-    )
+    influence_texts: int = setting(0, "Texts for the influence on hidden states in the trial dispersion; 0 skips it.")
 
     def __post_init__(self) -> None:
         if len(self.lambdas) < 2 or max(self.lambdas) >= 1:
@@ -86,9 +84,9 @@ class Sparsity(Experiment):
             measure = f"correlation of lambda with {name}"
             cells.append(Cell("sparsegen, lambda varied", measure, tau, float("nan"), float("nan")))
         answer = (
-            f"As λ grows, the entropy of gradients follows it with a τ of "
-            f"{summary['τ of λ with entropy of gradient'].value:.2f}, and the agreement of attention with gradients "
-            f"with {summary['τ of λ with τ attention – gradient'].value:.2f}."
+            "Rank correlation (τ) of the sparsity λ: "
+            f"{summary['τ of λ with entropy of gradient'].value:.2f} with the entropy of gradients, "
+            f"{summary['τ of λ with τ attention – gradient'].value:.2f} with the agreement of attention and gradients."
         )
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, _charts(rows)), cells)
 
@@ -103,9 +101,9 @@ def _charts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Chart]:
         ),
         "entropy of ": (
             "entropy against λ",
-            "normalised entropy (0: one token, 1: all alike)",
-            "The normalised entropy of attention and of gradients, against the λ of sparsegen, with 95 % intervals: "
-            "what Meister et al. 2021, Table 2, sums up.",
+            "normalised entropy (0: one token, 1: all equal)",
+            "The normalised entropy of attention and of gradients, against the λ of sparsegen, with 95 % intervals, as "
+            "summarised in Meister et al. 2021, Table 2.",
         ),
     }
     charts = {}

@@ -30,12 +30,12 @@ class Untrained(Experiment):
     name: ClassVar[str] = "uniform"
     number: ClassVar[str] = "T1"
     keys: ClassVar[Mapping[str, str]] = {"change": "F1, uniform − base"}
-    question: ClassVar[str] = "Does a model need learned attention when it may be trained without it?"
+    question: ClassVar[str] = "Does a model trained without learned attention predict as well?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2, Table 2; Vashishth et al. 2019 §4.1, Table 1"
     how_to_read: ClassVar[str] = (
-        "Scores far below the base's mean that the task is not learned as well without attention, so that weights are "
-        "worth explaining; equal scores mean that this corpus and model do without it, and then no finding about its "
-        "weights says much. The difference says nothing about what the base's weights point at."
+        "Scores far below the base's mean that the task is not learned as well without attention, so the weights are "
+        "worth examining. Equal scores mean that this model does not need attention on this corpus, and then no "
+        "finding about its weights says much. The difference says nothing about which tokens the base's weights are on."
     )
 
     weights: tuple[str, ...] = setting(WEIGHTS, "Fixed weights to train with.")
@@ -70,22 +70,22 @@ class Untrained(Experiment):
             for name, estimate in measures.items()
         ]
         answer = (
-            f"Trained with {there[0]} weights the model reaches an F1 of {found[there[0]]['f1']}, with its own "
-            f"attention {found[BASE]['f1']}."
+            f"Trained with {there[0]} weights, the model reaches an F1 of {found[there[0]]['f1']}; with learned "
+            f"attention, {found[BASE]['f1']}."
         )
         charts = {
             ACCURACY: bars(
                 score_rows(summary, "accuracy"),
                 "accuracy (0–1)",
-                "Accuracy with learned attention and with weights that are fixed in training and at inference, with "
+                "Accuracy with learned attention and with weights fixed in training and at inference, with "
                 "95 % intervals, as in Vashishth et al. 2019, Fig. 1.",
                 "weights in training",
             ),
             "F1 by weights in training": intervals(
                 score_rows(summary, "f1"),
                 "F1 on the test texts (0–1)",
-                "F1 with learned attention and with weights that are fixed in training and at inference, with 95 % "
-                "intervals: Wiegreffe & Pinter 2019, Table 2, as a figure.",
+                "F1 with learned attention and with weights fixed in training and at inference, with 95 % intervals, "
+                "as in Wiegreffe & Pinter 2019, Table 2.",
                 "weights in training",
             ),
         }

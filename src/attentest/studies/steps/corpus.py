@@ -18,7 +18,7 @@ from attentest.progress import Listener
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     corpus = load(settings["source"], **settings["options"])
     if corpus.fingerprint() != settings["fingerprint"]:
-        raise InputError(f"{settings['source']} has changed since the study was planned; start the study again.")
+        raise InputError(f"{settings['source']} has changed since the study was planned; run the study again.")
     _save(corpus, settings, out)
 
 

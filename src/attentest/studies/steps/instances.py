@@ -30,7 +30,8 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
 
 
 def _with_adversary(table: pa.Table, base: Run, adversaries: list[Run]) -> pa.Table:
-    """And the weights of a trained adversary (WP Fig. 2): the most accurate of those far away, or else the furthest."""
+    """And the weights of a trained adversary (Wiegreffe & Pinter 2019 Fig. 2): the most accurate of those far away, or
+    else the furthest."""
     apart = [(difference(base, other), other) for other in adversaries]
     far = [pair for pair in apart if pair[0].jsd.mean() > FAR]
     chosen = (

@@ -209,15 +209,15 @@ def _signed(value: float | None) -> str:
 
 
 def _page(summary: Summary, compared: Sequence[CellComparison]) -> str:
-    rows = f", at most {summary.rows:,} rows a corpus" if summary.rows else ""
+    rows = f", at most {summary.rows:,} rows of each corpus" if summary.rows else ""
     lines = [f"# {summary.study}", "", *([f"Budget: {summary.budget}{rows}.", ""] if summary.budget else [])]
-    lines += [f"- **missing, as a step failed**: {name}" for name in summary.missing]
+    lines += [f"- **missing, because a step failed**: {name}" for name in summary.missing]
     for finding in summary.findings:
         lines += [f"- **{finding.block}, {finding.name}**: {finding.answer}"]
     if summary.directions:
         lines += [
             "",
-            "What was found, as a difference that is above 0 if we find it too:",
+            "Findings of the paper, each as a difference that is above 0 if we find the same:",
             "",
             *directions_table(summary.directions),
         ]
@@ -226,8 +226,8 @@ def _page(summary: Summary, compared: Sequence[CellComparison]) -> str:
         lines += [
             "",
             f"{cells['ours']} of {cells['published']} published cells have one of ours "
-            f"({cells['with public data']} can be had with public data); {cells['within tolerance']} lie within the "
-            "tolerance of their table.",
+            f"({cells['with public data']} can be computed from public data); {cells['within tolerance']} lie within "
+            "the tolerance of their table.",
             "",
             "| table | corpus | model | variant | measure | published | ours | interval | difference | tolerance |",
             "|---|---|---|---|---|---|---|---|---|---|",

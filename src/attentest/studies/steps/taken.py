@@ -16,5 +16,5 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     for name, written in settings["files"].items():
         source = Path(settings["path"]) / name
         if hash_of(source) != written:
-            raise InputError(f"{source} has changed since the audit was planned; start it again.")
+            raise InputError(f"{source} has changed since the audit was planned; run the audit again.")
         shutil.copy2(source, out / name)

@@ -45,7 +45,7 @@ Asked = type[Trial] | type[Experiment] | type[People]
 
 @dataclass(frozen=True)
 class Criterion:
-    """A figure that must lie on one side of a threshold; `name` is what the threshold is set by."""
+    """A figure that must meet a threshold; `name` is what the threshold is set by."""
 
     name: str
     asks: Asked
@@ -54,7 +54,7 @@ class Criterion:
     side: str
     threshold: float
     source: str  # where the threshold comes from
-    absent: str = ""  # why a trial that was held may not have the figure
+    absent: str = ""  # why a trial that was run may not have the figure
     against: Asked | None = None  # another one that the figure is set against
     over: str = TEXTS  # what its interval is over
 
@@ -122,7 +122,7 @@ def _if_far(asked: Asked, key: str) -> Figure:
     return figure
 
 
-_NO_FAR = "no λ that was tried moved the attention further than a JSD of 0.4"
+_NO_FAR = "no λ tried moved the attention to a JSD above 0.4"
 
 DEFINITIONS = {
     definition.name: definition
@@ -135,47 +135,47 @@ DEFINITIONS = {
                     "needed.inference", Uniform,
                     "accuracy lost when the weights are made uniform at inference",
                     _of(Uniform, "change", -1), AT_LEAST, 0.01,
-                    "our convention, as much as needed.trained asks for",
+                    "our convention, the same as for needed.trained",
                 ),
                 Criterion(
                     "needed.trained", Untrained,
-                    "F1 lost by a model that is trained with uniform weights",
+                    "F1 lost by a model trained with uniform weights",
                     _of(Untrained, "change", -1), AT_LEAST, 0.01,
                     "Wiegreffe & Pinter 2019 §3.2, Table 2: corpora that lose .004 and .008 are set aside, .009 is "
                     "borderline, .023 is kept",
                 ),
             ),
-            "Attention that a task does not need is no explanation of how it is done; over a single text the weights "
-            "may be no more than a gate.",
+            "Attention that a task does not need cannot explain how the task is done; over a single text the weights "
+            "may act only as a gate.",
             "Wiegreffe & Pinter 2019 §3.2; Vashishth et al. 2019 §4.1",
         ),
         Definition(
             "stable",
-            "Trained again with another seed, the model attends to the same tokens; only an adversary moves far.",
+            "Retrained with another seed, the model attends to the same tokens; adversarial weights differ far more.",
             (
                 Criterion(
                     "stable.seeds", Seeds,
-                    "mean JSD between the weights of models that differ in their seed alone",
+                    "mean distance (JSD) between the weights of models that differ only in their seed",
                     _of(Seeds, "apart"), AT_MOST, 0.2,
                     "our convention, under a third of the largest possible JSD (0.693); Wiegreffe & Pinter 2019 §3.3 "
-                    "show densities and print no number",
+                    "show densities but give no number",
                 ),
                 Criterion(
                     "stable.adversary", InstanceAdversary,
-                    "how much further the furthest weights with the same prediction are than another seed's (JSD)",
+                    "distance (JSD) to the furthest weights with the same prediction, minus the distance between seeds",
                     _further_than_seeds(InstanceAdversary, "furthest"), MORE_THAN, 0.0,
-                    "Wiegreffe & Pinter 2019 §3.3, Fig. 3: the variance by seeds is the one to surpass",
-                    "no weights far away give the same prediction, so there is nothing to set the seeds against",
+                    "Wiegreffe & Pinter 2019 §3.3, Fig. 3: the variance between seeds is the baseline",
+                    "no distant weights give the same prediction, so there is nothing to compare the seeds with",
                     Seeds,
                 ),
                 Criterion(
                     "stable.model", TrainedAdversary,
-                    "how much further an adversarial model is than another seed's (JSD)",
+                    "distance (JSD) to the weights of an adversarial model, minus the distance between seeds",
                     _further_than_seeds(TrainedAdversary, "far"), MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §4, Fig. 5", _NO_FAR, Seeds,
                 ),
             ),
-            "Some variance by seed is normal, and a stable map may still be a wrong one.",
+            "Some variance between seeds is normal, and stable weights can still be wrong.",
             "Wiegreffe & Pinter 2019 §3.3",
         ),
         Definition(
@@ -184,24 +184,25 @@ DEFINITIONS = {
             (
                 Criterion(
                     "exclusive.texts", InstanceAdversary,
-                    "share of texts with weights further away than a JSD of 0.4 and the same prediction",
+                    "share of texts for which weights at a JSD above 0.4 give the same prediction",
                     _of(InstanceAdversary, "far"), AT_MOST, 0.5,
-                    "our convention, half of the texts; the JSD of 0.4 is that of Wiegreffe & Pinter 2019 Table 4",
+                    "our convention, half of the texts; the JSD of 0.4 is from Wiegreffe & Pinter 2019, Table 4",
                 ),
                 Criterion(
                     "exclusive.model", TrainedAdversary,
-                    "F1 lost by an adversarial model whose weights are further away than a JSD of 0.4",
+                    "F1 lost by an adversarial model whose weights are at a JSD above 0.4",
                     _of(TrainedAdversary, "change", -1), AT_LEAST, 0.02,
-                    "our convention; the adversaries of Wiegreffe & Pinter 2019 Table 4 lose at most .008 of the F1 in "
-                    "Table 2", _NO_FAR,
+                    "our convention; the adversaries in Wiegreffe & Pinter 2019, Table 4, lose at most .008 F1 "
+                    "compared with Table 2", _NO_FAR,
                 ),
             ),
-            "An explanation is not the explanation: that other weights would do as well does not make these wrong.",
+            "A prediction can have several valid explanations: other weights that work as well do not prove these "
+            "wrong.",
             "Wiegreffe & Pinter 2019 §2.1",
         ),
         Definition(
             "faithful",
-            "What has weight is what the decision hangs on.",
+            "High-weight tokens are the ones the decision depends on.",
             (
                 Criterion(
                     "faithful.permutation", Permutation,
@@ -213,60 +214,61 @@ DEFINITIONS = {
                     "faithful.gradient", Correlation,
                     "Kendall τ of attention with |gradient × input|, attention held fixed",
                     _of(Correlation, "gradient"), AT_LEAST, 0.5,
-                    "what gradients and leave-one-out reach among themselves in Jain & Wallace's result files "
+                    "the agreement of gradients with leave-one-out in the result files of Jain & Wallace 2019 "
                     "(.517 to .656)",
-                    "the model gives no gradients by its inputs",
+                    "the model has no gradients with respect to its inputs",
                 ),
                 Criterion(
                     "faithful.leave-one-out", Correlation,
                     "Kendall τ of attention with leave-one-out",
                     _of(Correlation, "leave-one-out"), AT_LEAST, 0.5,
-                    "as faithful.gradient",
+                    "the same as for faithful.gradient",
                     "leave-one-out was not among the measures",
                 ),
                 Criterion(
                     "faithful.removal", Removal,
-                    "how much more the output moves without the heaviest item than without a random one (ΔJS)",
+                    "change of the output without the heaviest item, minus the change without a random one (ΔJS)",
                     _of(Removal, "difference"), MORE_THAN, 0.0,
                     "Serrano & Smith 2019 §4.1: above 0 the heaviest item matters more",
                 ),
                 Criterion(
                     "faithful.flips", Flips,
-                    "how many more decisions flip without the heaviest item than without a random one",
+                    "share of decisions that flip without the heaviest item, minus the share without a random one",
                     _of(Flips, "difference"), MORE_THAN, 0.0,
                     "Serrano & Smith 2019 §4.2, Table 2",
                 ),
                 Criterion(
                     "faithful.sets", ImportanceSets,
-                    "how much more of a text goes before a flip by attention than by attention × gradient",
+                    "share of a text removed before the decision flips when ranked by attention, minus the share when "
+                    "ranked by attention × gradient",
                     _of(ImportanceSets, "difference"), AT_MOST, 0.05,
-                    "our convention; Serrano & Smith 2019 §5 find smaller sets by the gradient",
+                    "our convention; Serrano & Smith 2019 §5 need to remove less when ranking by gradients",
                 ),
             ),
-            "Rank correlation is not proof: gradients and leave-one-out are no ground truth either, and weights are "
-            "over hidden states, not over words.",
+            "Rank correlation is not proof: gradients and leave-one-out are not ground truth either, and the weights "
+            "are over hidden states, not words.",
             "Meister et al. 2021 §4",
         ),
         Definition(
             "informative",
-            "Weight lies where the information about the decision is, and is of use to another model.",
+            "High-weight states carry the information about the decision, and the weights help another model.",
             (
                 Criterion(
                     "informative.guide", Guides,
-                    "F1 gained by a model without context when it is guided by these weights, not uniform ones",
+                    "F1 gained by a model without context when it uses these weights instead of uniform ones",
                     _of(Guides, "gain"), MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §3.4, Table 3",
                 ),
                 Criterion(
                     "informative.information", Information,
-                    "weighted τ of the weights with the mutual information of states and output",
+                    "weighted τ between the weights and the mutual information of hidden states and output",
                     _of(Information, "agreement"), AT_LEAST, 0.8,
                     "Wen et al. 2022 §5: the average with additive attention",
                     over=CLUSTERINGS,
                 ),
                 Criterion(
                     "informative.fix", Fix,
-                    "weighted τ lost when the weights are fixed at random and the rest is trained around them",
+                    "weighted τ lost when the weights are fixed at random and the rest of the model is trained",
                     _of(Fix, "lost"), MORE_THAN, 0.0,
                     "Wen et al. 2022 §5.1, Table 2: the attention finds the information, not the other way round",
                     over=CLUSTERINGS,
@@ -275,39 +277,39 @@ DEFINITIONS = {
                     "informative.adversary", InformedAdversary,
                     "weighted τ lost by an adversarial model",
                     _if_far(InformedAdversary, "lost"), AT_MOST, 0.1,
-                    "our convention; Wen et al. 2022 §5.2, Table 4 find no big drop",
-                    "the adversary stayed within a JSD of 0.4, where it keeps its τ by staying",
+                    "our convention; Wen et al. 2022 §5.2, Table 4, find no large drop",
+                    "the adversary stayed within a JSD of 0.4, too close for its τ to change",
                     over=CLUSTERINGS,
                 ),
             ),
-            "Information is that of hidden states, which carry much more than the word they stand at.",
+            "The information is in hidden states, which carry much more than the word at their position.",
             "Wen et al. 2022 §6; Meister et al. 2021 §4",
         ),
         Definition(
             "plausible",
-            "The weight lies where people see the reason.",
+            "High-weight tokens are the ones people give as the reason.",
             (
                 Criterion(
                     "plausible.heaviest", Rationale,
-                    "share of texts whose heaviest token lies in the reason that the corpus knows",
+                    "share of texts whose heaviest token is in the corpus's rationale",
                     _of(Rationale, "heaviest"), AT_LEAST, 0.5,
                     "our convention, half of the texts",
                 ),
                 Criterion(
                     "plausible.weight", Rationale,
-                    "weight on the reason, less its share of the tokens",
+                    "share of the weight on the rationale, minus the rationale's share of the tokens",
                     _of(Rationale, "more weight"), MORE_THAN, 0.0,
-                    "our convention: above 0 the weight does better than chance",
+                    "our convention: above 0 is better than chance",
                 ),
                 Criterion(
                     "plausible.people", People,
                     "share of texts whose three heaviest words people call relevant",
                     lambda figures: None, AT_LEAST, 0.5,
-                    "our convention, half of the texts; Vashishth et al. 2019 §4.4 ask the question, with no threshold",
-                    "it needs people, and is not part of this version",
+                    "our convention, half of the texts; Vashishth et al. 2019 §4.4 ask people but set no threshold",
+                    "asking people is not part of this version",
                 ),
             ),
-            "What convinces people need not be what the model did.",
+            "An explanation that convinces people need not be what the model did.",
             "Wiegreffe & Pinter 2019 §5; Vashishth et al. 2019 §4.4",
         ),
     )

@@ -25,6 +25,7 @@ from attentest.studies.verdict.definitions import (
 YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
 FEWEST = 20  # texts that a figure must stand on
 Broken = Collection[tuple[str, str]]  # trial or experiment, and its name
+Impossible = Mapping[tuple[str, str], str]  # trial or experiment that cannot be run -> why
 Summaries = Mapping[tuple[str, str], Mapping[str, Estimate]]  # (trial or experiment, name) -> its summary
 
 
@@ -70,14 +71,18 @@ class Verdict:
 
 
 def judge(
-    summaries: Summaries, thresholds: Mapping[str, float] | None = None, broken: Broken = frozenset()
+    summaries: Summaries,
+    thresholds: Mapping[str, float] | None = None,
+    broken: Broken = frozenset(),
+    impossible: Impossible | None = None,
 ) -> list[Verdict]:
     """A verdict under each definition, with thresholds other than the usual ones where given.
 
-    `broken` are trials and experiments that were to be held, and failed.
+    `broken` are trials and experiments that failed, `impossible` those that could not be run.
     """
     chosen = check_thresholds(thresholds or {})
-    return [_verdict(definition, summaries, chosen, broken) for definition in DEFINITIONS.values()]
+    reasons = {place: f"the {' '.join(place)} failed" for place in broken} | dict(impossible or {})
+    return [_verdict(definition, summaries, chosen, reasons) for definition in DEFINITIONS.values()]
 
 
 def check_thresholds(given: Mapping[str, Any]) -> dict[str, float]:
@@ -90,20 +95,22 @@ def check_thresholds(given: Mapping[str, Any]) -> dict[str, float]:
     return {name: float(given.get(name, criterion.threshold)) for name, criterion in CRITERIA.items()}
 
 
-def _verdict(definition: Definition, summaries: Summaries, thresholds: Mapping[str, float], broken: Broken) -> Verdict:
-    rulings = [_rule(criterion, thresholds[criterion.name], summaries, broken) for criterion in definition.criteria]
+def _verdict(
+    definition: Definition, summaries: Summaries, thresholds: Mapping[str, float], reasons: Impossible
+) -> Verdict:
+    rulings = [_rule(criterion, thresholds[criterion.name], summaries, reasons) for criterion in definition.criteria]
     answers = [ruling.answer for ruling in rulings if ruling.answer != UNTESTED]
     answer = next((word for word in (NO, UNCLEAR, YES) if word in answers), UNTESTED)
     return Verdict(definition, answer, rulings, _confidence(answer, rulings))
 
 
-def _rule(criterion: Criterion, threshold: float, summaries: Summaries, broken: Broken) -> Ruling:
+def _rule(criterion: Criterion, threshold: float, summaries: Summaries, reasons: Impossible) -> Ruling:
     def figures(kind: str, name: str, entry: str) -> Estimate | None:
         return summaries.get((kind, name), {}).get(entry)
 
     figure = criterion.figure(figures)
     if figure is None:
-        return Ruling(criterion, threshold, None, UNTESTED, _why_untested(criterion, summaries, broken))
+        return Ruling(criterion, threshold, None, UNTESTED, _why_untested(criterion, summaries, reasons))
     if math.isnan(figure.value):
         return Ruling(criterion, threshold, None, UNTESTED, "the figure is not defined for these texts")
     if math.isnan(figure.low) or math.isnan(figure.high):
@@ -112,9 +119,9 @@ def _rule(criterion: Criterion, threshold: float, summaries: Summaries, broken: 
         return Ruling(criterion, threshold, figure, UNCLEAR, f"{figure.n:,} texts are too few")
     answer = _answer(criterion.side, threshold, _with_width(figure))
     place = {
-        YES: "the whole interval is on the side that was asked for",
-        NO: "the whole interval is on the other side",
-        UNCLEAR: "the interval holds the threshold",
+        YES: "the whole interval meets the threshold",
+        NO: "the whole interval fails the threshold",
+        UNCLEAR: "the 95 % interval includes the threshold",
     }
     return Ruling(criterion, threshold, figure, answer, place[answer])
 
@@ -136,25 +143,38 @@ def _answer(side: str, threshold: float, figure: Estimate) -> str:
     return YES if holds else NO if fails else UNCLEAR
 
 
-def _why_untested(criterion: Criterion, summaries: Summaries, broken: Broken) -> str:
+def _why_untested(criterion: Criterion, summaries: Summaries, reasons: Impossible) -> str:
     for asked in (criterion.against, criterion.asks) if criterion.against else (criterion.asks,):
         place = (asked.kind, asked.name)
         if asked.kind != PEOPLE and place not in summaries:
-            return f"the {asked.kind} {asked.name} {'failed' if place in broken else 'was not held'}"
+            return reasons.get(place, f"the {asked.kind} {asked.name} was not run")
     return criterion.absent or "the figure is not defined for these texts"
 
 
 def _confidence(answer: str, rulings: Sequence[Ruling]) -> str:
-    held = [ruling for ruling in rulings if ruling.answer != UNTESTED]
-    if not held:
-        return "Not tested: " + "; ".join(dict.fromkeys(ruling.why for ruling in rulings)) + "."
-    decisive = ", ".join(ruling.criterion.short for ruling in held if ruling.answer == answer)
+    """How many tests decide, which ones, and which had no figure; 95 % intervals throughout."""
+    run = [ruling for ruling in rulings if ruling.answer != UNTESTED]
+    if not run:  # people are never asked
+        return f"Not tested: {'; '.join(dict.fromkeys(r.why for r in rulings if r.criterion.kind != PEOPLE))}."
+    decisive = [ruling for ruling in run if ruling.answer == answer]
+    count = f"{len(decisive)} of {len(run)} {'test' if len(run) == 1 else 'tests'}"
     words = {
-        YES: "each clearly on the side that was asked for",
-        NO: f"clearly on the other side: {decisive}",
-        UNCLEAR: f"none clearly on the other side, but too near the threshold to tell: {decisive}",
+        YES: f"Passes {count}",
+        NO: f"Fails {count}: {_shorts(decisive)}",
+        UNCLEAR: "Inconclusive: " + "; ".join(f"{why} ({names})" for why, names in _by_reason(decisive).items()),
     }
-    return f"{len(held)} of {len(rulings)} tests held; {words[answer]} (95 % intervals)."
+    left = [ruling for ruling in rulings if ruling not in run]
+    return f"{words[answer]}{f'; not tested: {_shorts(left)}' if left else ''}."
+
+
+def _shorts(rulings: Sequence[Ruling]) -> str:
+    return ", ".join(ruling.criterion.short for ruling in rulings)
+
+
+def _by_reason(rulings: Sequence[Ruling]) -> dict[str, str]:
+    """Reason -> the tests it holds for."""
+    reasons = dict.fromkeys(ruling.why for ruling in rulings)
+    return {why: _shorts([ruling for ruling in rulings if ruling.why == why]) for why in reasons}
 
 
 FAILURES = {

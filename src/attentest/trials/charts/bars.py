@@ -1,4 +1,4 @@
-"""Bars of a score, each with its interval (VA Fig. 1)."""
+"""Bars of a score, each with its interval (Vashishth et al. 2019 Fig. 1)."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _WHISKERS = {"low": "lower whisker|.3f", "high": "upper whisker|.3f", "n": "valu
 
 def box(group: str, values: np.ndarray) -> list[dict[str, Any]]:
     """A row for a box plot, or none where nothing is defined: the quartiles, and whiskers that end at the furthest
-    values within 1.5 interquartile ranges of them (SS Fig. 5)."""
+    values within 1.5 interquartile ranges of them (Serrano & Smith 2019 Fig. 5)."""
     kept = np.asarray(values, float)
     kept = kept[~np.isnan(kept)]
     if not len(kept):

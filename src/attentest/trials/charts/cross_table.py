@@ -1,4 +1,4 @@
-"""A table of two decisions as coloured cells (SS Table 2)."""
+"""A table of two decisions as coloured cells (Serrano & Smith 2019 Table 2)."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def lines(
 ) -> Chart:
     """Rows have the keys series, x, value, low and high; rows whose value is None are left out.
 
-    With `symmetric_log` the x axis is logarithmic away from 0 on both sides (ME Fig. 3 has λ < 0 so).
+    With `symmetric_log` the x axis is logarithmic away from 0 on both sides (Meister et al. 2021 Fig. 3 has λ < 0 so).
     """
     kept = [row for row in rows if row["value"] is not None]
     names = list(dict.fromkeys(row["series"] for row in kept))

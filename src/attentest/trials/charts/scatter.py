@@ -13,7 +13,7 @@ MOST_POINTS = 1500
 
 
 def scatter(table: pa.Table, x: str, y: str, x_title: str, y_title: str, description: str) -> Chart:
-    """y against x (SS Fig. 3), with the line where y is zero; one colour and shape a predicted class."""
+    """y against x (Serrano & Smith Fig. 3), with the line where y is zero; one colour and shape a predicted class."""
     across, along = column(table, x), column(table, y)
     defined = np.flatnonzero(~(np.isnan(across) | np.isnan(along)))
     drawn = defined

@@ -1,4 +1,4 @@
-"""JSD of attention against TVD of predictions (WP Fig. 5 and 6)."""
+"""JSD of attention against TVD of predictions (Wiegreffe & Pinter 2019 Fig. 5 and 6)."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ def density(values: Float[np.ndarray, "texts"], largest: float) -> tuple[np.ndar
 
 
 def violins_by_bin(table: pa.Table, value: str, title: str, description: str, largest: float = 1.0) -> Chart:
-    """Of two classes the first lies above the line of its bin and the second below it (WP Fig. 3); more lie on one
+    """Of two classes the first lies above the line of its bin and the second below it (Wiegreffe & Pinter 2019
+    Fig. 3); more lie on one
     another. Each is as high as its own peak; a line marks its median."""
     groups = class_groups(table)
     values, bins = column(table, value), column(table, "bin")
