@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from program import Program, program
 
 import attentest
 from attentest.audits import Audit, conclude
@@ -79,6 +80,12 @@ def share(name: str, folder: Path) -> None:
 def contents(folder: Path) -> dict[Path, tuple[int, int]]:
     files = [file for file in folder.rglob("*") if file.is_file()]
     return {file.relative_to(folder): (file.stat().st_size, file.stat().st_mtime_ns) for file in files}
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Program:
+    """Runs `attentest …` in this process."""
+    return program(monkeypatch, capsys)
 
 
 TINY = Budget(

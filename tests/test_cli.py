@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from program import Program
 
 import attentest
 from attentest import cli
@@ -23,26 +24,6 @@ from attentest.training.settings import known_settings
 TINY = ["--epochs", "1", "--dimension", "8", "--hidden", "4"]
 
 
-class Answer:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):  # type: ignore[no-untyped-def]
-    """Run `attentest …` in this process."""
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*arguments: object) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["attentest", *map(str, arguments)])
-        with pytest.raises(SystemExit) as stopped:
-            cli.main()
-        captured = capsys.readouterr()
-        return Answer(int(stopped.value.code or 0), captured.out, captured.err)
-
-    return call
-
-
 @pytest.fixture
 def reviews(tmp_path: Path) -> Path:
     rows = [f'"a {word} film, number {i}",{stars}' for i in range(20) for word, stars in (("good", 5), ("bad", 1))]
@@ -51,14 +32,14 @@ def reviews(tmp_path: Path) -> Path:
     return file
 
 
-def test_train_names_the_column_of_a_second_text(command, reviews: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_train_names_the_column_of_a_second_text(command: Program, reviews: Path, tmp_path: Path) -> None:
     columns = ["--text", "body", "--label", "stars", "--second", "bodies"]
     answer = command("train", reviews, *columns, "--out", tmp_path / "run", *TINY)
     assert answer.code == 2
     assert "no column 'bodies'; its columns are body, stars. Did you mean 'body'? Name the second column" in answer.err
 
 
-def test_train_and_show_a_csv(command, reviews: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_train_and_show_a_csv(command: Program, reviews: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     answer = command("train", reviews, "--text", "body", "--label", "stars", "--out", out, *TINY)
     assert answer.code == 0, answer.err
@@ -81,7 +62,7 @@ def test_train_and_show_a_csv(command, reviews: Path, tmp_path: Path) -> None:  
     assert json.loads(mine.out)[0]["tokens"] == ["a", "good", "one"]
 
 
-def test_a_separator_can_be_named(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_separator_can_be_named(command: Program, tmp_path: Path) -> None:
     odd = tmp_path / "odd.csv"
     rows = [f"a {word} film {i}^{stars}" for i in range(20) for word, stars in (("good", 5), ("bad", 1))]
     odd.write_text("\n".join(["body^stars", *rows]))
@@ -91,7 +72,7 @@ def test_a_separator_can_be_named(command, tmp_path: Path) -> None:  # type: ign
     assert attentest.open_run(tmp_path / "run").classes == ["1", "5"]
 
 
-def test_train_again_says_it_is_finished(command, reviews: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_train_again_says_it_is_finished(command: Program, reviews: Path, tmp_path: Path) -> None:
     arguments = ("train", reviews, "--text", "body", "--label", "stars", "--out", tmp_path / "run", *TINY)
     first, second = command(*arguments), command(*arguments)
     assert second.code == 0
@@ -99,7 +80,7 @@ def test_train_again_says_it_is_finished(command, reviews: Path, tmp_path: Path)
     assert first.out == second.out
 
 
-def test_json_is_one_object(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_json_is_one_object(command: Program, tmp_path: Path) -> None:
     answer = command("train", "planted", "--rows", "100", "--out", tmp_path / "r", "--json", *TINY)
     assert answer.err == ""
     found = json.loads(answer.out)
@@ -107,8 +88,8 @@ def test_json_is_one_object(command, tmp_path: Path) -> None:  # type: ignore[no
     assert found["classes"] == ["class 0", "class 1"]
 
 
-def test_corpus_options_and_every_model_option(  # type: ignore[no-untyped-def]
-    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_corpus_options_and_every_model_option(
+    command: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[int] = []
     monkeypatch.setattr("torch.set_num_threads", counted.append)
@@ -131,7 +112,7 @@ def test_corpus_options_and_every_model_option(  # type: ignore[no-untyped-def]
     assert counted == [1]
 
 
-def test_preset_from_another_run(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_preset_from_another_run(command: Program, tmp_path: Path) -> None:
     common = ("train", "planted", "--rows", "60", *TINY)
     assert command(*common, "--out", tmp_path / "a").code == 0
     guided = ("--encoder", "average", "--projection", "preset", "--preset", tmp_path / "a")
@@ -139,7 +120,7 @@ def test_preset_from_another_run(command, tmp_path: Path) -> None:  # type: igno
     assert answer.code == 0, answer.err
 
 
-def test_lists(command) -> None:  # type: ignore[no-untyped-def]
+def test_lists(command: Program) -> None:
     from attentest.corpora import FORMATS, corpus_names
     from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, STRUCTURES
 
@@ -149,7 +130,7 @@ def test_lists(command) -> None:  # type: ignore[no-untyped-def]
     assert set(json.loads(command("corpora", "--json").out)) == {"corpora", "formats"}
 
 
-def test_trials_are_listed_and_held(command, own_run: attentest.Run) -> None:  # type: ignore[no-untyped-def]
+def test_trials_are_listed_and_held(command: Program, own_run: attentest.Run) -> None:
     from attentest.studies.experiments import EXPERIMENTS
     from attentest.trials import TRIALS
 
@@ -165,9 +146,9 @@ def test_trials_are_listed_and_held(command, own_run: attentest.Run) -> None:  #
     assert set(found) >= {"trial", "answer", "summary", "signature", "files"}
     assert found["signature"]["settings"]["permutations"] == 5
     assert all(Path(file).exists() for file in found["files"].values())
-    said = command("trial", "flips", own_run.path, "--texts", "10")
-    assert said.code == 0
-    assert "McNemar" in said.out
+    flips = command("trial", "flips", own_run.path, "--texts", "10")
+    assert flips.code == 0
+    assert "McNemar" in flips.out
 
 
 @pytest.mark.parametrize(
@@ -194,8 +175,8 @@ def test_trials_are_listed_and_held(command, own_run: attentest.Run) -> None:  #
         (["fly"], "No such command"),
     ],
 )
-def test_bad_input_is_a_sentence_and_exit_code_2(  # type: ignore[no-untyped-def]
-    command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
+def test_bad_input_is_a_sentence_and_exit_code_2(
+    command: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], sentence: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     answer = command(*arguments)
@@ -205,7 +186,7 @@ def test_bad_input_is_a_sentence_and_exit_code_2(  # type: ignore[no-untyped-def
     assert not list(tmp_path.iterdir())
 
 
-def test_bad_files(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_bad_files(command: Program, tmp_path: Path) -> None:
     def refused(name: str, content: bytes, sentence: str) -> None:
         (tmp_path / name).write_bytes(content)
         answer = command("train", tmp_path / name, "--out", tmp_path / "run", *TINY)
@@ -223,7 +204,7 @@ def test_bad_files(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-
     refused("h.docx", b"", "cannot read '.docx' files")
 
 
-def test_a_text_of_100_000_tokens_is_cut_and_said(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_a_text_of_100_000_tokens_is_cut_and_said(command: Program, tmp_path: Path) -> None:
     rows = ["text,label", f"{'word ' * 100_000},1", *(f"text {i},{i % 2}" for i in range(30))]
     (tmp_path / "long.csv").write_text("\n".join(rows))
     answer = command("train", tmp_path / "long.csv", "--out", tmp_path / "run", *TINY)
@@ -231,7 +212,7 @@ def test_a_text_of_100_000_tokens_is_cut_and_said(command, tmp_path: Path) -> No
     assert "Cut 1 texts to their first 1,000 tokens (the longest has 100,000)" in answer.err
 
 
-def test_unwritable_folder(command, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_unwritable_folder(command: Program, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     answer = command("train", "planted", "--rows", "60", "--out", tmp_path / "file" / "run", *TINY)
     assert answer.code == 2
@@ -242,9 +223,7 @@ def test_unwritable_folder(command, tmp_path: Path) -> None:  # type: ignore[no-
     assert "cannot be written" in answer.err
 
 
-def test_the_command_line_gives_the_library_only_what_the_user_gave(  # type: ignore[no-untyped-def]
-    command, tmp_path: Path
-) -> None:
+def test_the_command_line_gives_the_library_only_what_the_user_gave(command: Program, tmp_path: Path) -> None:
     """So defaults are those of the library, and a corpus's recipe comes between."""
     assert command("train", "planted", "--rows", "60", "--out", tmp_path / "r", *TINY).code == 0
     corpus = attentest.load("planted", rows=60)
@@ -265,13 +244,13 @@ def test_every_setting_and_every_parameter_of_load_is_an_option_of_train() -> No
     assert {p.name: p.default for p in parameters} == defaults
 
 
-def test_a_training_that_stands_on_another(tmp_path: Path) -> None:
+def test_a_training_that_stands_on_another(command: Program, tmp_path: Path) -> None:
     base, other = str(tmp_path / "base"), str(tmp_path / "other")
-    run = [sys.executable, "-m", "attentest.cli", "train", "planted", "-o", "difficulty=0.5", "--rows", "200", *TINY]
-    assert subprocess.run([*run, "--out", base], capture_output=True, check=False).returncode == 0
+    run = ["train", "planted", "-o", "difficulty=0.5", "--rows", "200", *TINY]
+    assert command(*run, "--out", base).code == 0
     more = ["--objective", "adversary", "--base", base, "--strength", "0.1", "--start", base, "--take", "encoder"]
-    found = subprocess.run([*run, *more, "--freeze", "encoder", "--out", other], capture_output=True, check=False)
-    assert found.returncode == 0, found.stderr
+    found = command(*run, *more, "--freeze", "encoder", "--out", other)
+    assert found.code == 0, found.err
     settings = json.loads((tmp_path / "other" / "run.json").read_text(encoding="utf-8"))
     assert settings["training"]["freeze"] == ["encoder"]
     assert settings["base"] == settings["start"]
@@ -298,9 +277,7 @@ def test_a_closed_pipe_is_no_error(run: attentest.Run) -> None:
     assert b"Traceback" not in said
 
 
-def test_show_two_models_on_one_sentence_and_on_test_texts(  # type: ignore[no-untyped-def]
-    command, reviews: Path, tmp_path: Path
-) -> None:
+def test_show_two_models_on_one_sentence_and_on_test_texts(command: Program, reviews: Path, tmp_path: Path) -> None:
     columns = ["--text", "body", "--label", "stars"]
     for name in ("a", "b"):
         assert command("train", reviews, *columns, "--out", tmp_path / name, *TINY, "--seed", len(name)).code == 0
@@ -354,7 +331,7 @@ def test_completion_offers_values(
     assert capsys.readouterr().out.split() == offered
 
 
-def test_flags_are_shown_as_flags_and_values_with_their_choices(command) -> None:  # type: ignore[no-untyped-def]
+def test_flags_are_shown_as_flags_and_values_with_their_choices(command: Program) -> None:
     shown = command("audit", "--help").out
     assert "<bool>" not in shown
     assert re.search(r"--dry-run +Print the steps", shown)
@@ -374,11 +351,11 @@ def test_counts_are_in_the_right_number(number: int, said: str) -> None:
     assert options.counted(1, "entry", "entries") == "1 entry"
 
 
-def test_version(command) -> None:  # type: ignore[no-untyped-def]
+def test_version(command: Program) -> None:
     assert command("--version").out.strip() == f"attentest {attentest.__version__}"
 
 
-def test_ctrl_c_says_how_to_go_on(command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+def test_ctrl_c_says_how_to_go_on(command: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stopped(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from program import Program
 
 YAML = """
 corpora: [planted]
@@ -19,11 +21,6 @@ trials: [uniform]
 experiments:
   - seeds: {seeds: 2}
 """
-
-
-def attentest(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "attentest.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -37,49 +34,49 @@ def tables(folder: Path) -> dict[str, str]:
     return {str(f.relative_to(folder)): f.read_text(encoding="utf-8") for f in sorted(folder.rglob("*.csv"))}
 
 
-def test_plan_run_status_and_collect(study: Path, tmp_path: Path) -> None:
+def test_plan_run_status_and_collect(command: Program, study: Path, tmp_path: Path) -> None:
     store, out = tmp_path / "store", tmp_path / "out"
-    dry = attentest("study", study, "--dry-run", "--store", store, "--json")
-    planned = json.loads(dry.stdout)
+    dry = command("study", study, "--dry-run", "--store", store, "--json")
+    planned = json.loads(dry.out)
     assert len(planned["steps"]) == 8
     assert not any(step["done"] for step in planned["steps"])
-    done = attentest("study", study, "--store", store, "--out", out, "--json")
-    assert json.loads(done.stdout)["done"] == 8
-    assert done.returncode == 0
-    assert "8 of 8 steps done" in attentest("status", out).stdout
-    assert "0 entries" in attentest("store", "gc", "--store", store).stdout
-    dry = attentest("study", study, "--dry-run", "--store", store)
-    assert dry.stdout.count("done  ") == 8
+    done = command("study", study, "--store", store, "--out", out, "--json")
+    assert json.loads(done.out)["done"] == 8
+    assert done.code == 0
+    assert "8 of 8 steps done" in command("status", out).out
+    assert "0 entries" in command("store", "gc", "--store", store).out
+    dry = command("study", study, "--dry-run", "--store", store)
+    assert dry.out.count("done  ") == 8
 
 
-def test_killed_and_started_again_the_tables_are_the_same(study: Path, tmp_path: Path) -> None:
+def test_killed_and_started_again_the_tables_are_the_same(command: Program, study: Path, tmp_path: Path) -> None:
     """A short version of many kills: two here, at moments when different steps are under way."""
-    whole = attentest("study", study, "--store", tmp_path / "a", "--out", tmp_path / "whole", "--workers", 1)
-    assert whole.returncode == 0
+    whole = command("study", study, "--store", tmp_path / "a", "--out", tmp_path / "whole", "--workers", 1)
+    assert whole.code == 0
     again = ["study", str(study), "--store", str(tmp_path / "b"), "--out", str(tmp_path / "broken"), "--workers", "1"]
     seen: set[str] = set()
-    for moment in (6.0, 8.0):
+    entries = tmp_path / "b" / "entries"
+    for steps in (2, 5):  # of 8
         process = subprocess.Popen(
             [sys.executable, "-m", "attentest.cli", *again],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        time.sleep(moment)
-        import os
-
+        deadline = time.monotonic() + 120
+        while len(list(entries.glob("*"))) < steps and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert process.poll() is None
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        finished = {path.name for path in (tmp_path / "b" / "entries").glob("*")}
-        assert seen <= finished
+        finished = {path.name for path in entries.glob("*")}
+        assert seen < finished
         seen = finished
-    made = {
-        path.name: (path / "entry.json").read_text(encoding="utf-8") for path in (tmp_path / "b" / "entries").glob("*")
-    }
-    assert attentest(*again).returncode == 0
+    made = {path.name: (path / "entry.json").read_text(encoding="utf-8") for path in entries.glob("*")}
+    assert command(*again).code == 0
     assert tables(tmp_path / "whole") == tables(tmp_path / "broken")
     for name, manifest in made.items():  # what was finished was not made again
-        assert (tmp_path / "b" / "entries" / name / "entry.json").read_text(encoding="utf-8") == manifest
+        assert (entries / name / "entry.json").read_text(encoding="utf-8") == manifest
 
 
 @pytest.mark.parametrize(
@@ -95,21 +92,22 @@ def test_killed_and_started_again_the_tables_are_the_same(study: Path, tmp_path:
         (("study", "jain2019", "--corpus", "nothing"), "nothing"),
     ],
 )
-def test_bad_input_is_a_sentence(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:
+def test_bad_input_is_a_sentence(
+    command: Program, arguments: tuple[str, ...], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "own.yaml").write_text(YAML)
-    found = subprocess.run(
-        [sys.executable, "-m", "attentest.cli", *arguments], capture_output=True, text=True, check=False, cwd=tmp_path
-    )
-    assert found.returncode == 2
-    assert sentence in found.stderr
-    assert "Traceback" not in found.stderr
+    monkeypatch.chdir(tmp_path)
+    found = command(*arguments)
+    assert found.code == 2
+    assert sentence in found.err
+    assert "Traceback" not in found.err
 
 
-def test_a_failed_step_is_listed(tmp_path: Path) -> None:
+def test_a_failed_step_is_listed(command: Program, tmp_path: Path) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text(YAML.replace("epochs: 3", "epochs: 3, lr: 1.0e+30"))
-    found = attentest("study", file, "--store", tmp_path / "store", "--out", tmp_path / "out", "--workers", 1)
-    assert found.returncode == 1
-    assert "failed: train planted" in found.stdout
-    assert "Training diverged" in found.stdout
-    assert "depend on failed steps" in found.stdout
+    found = command("study", file, "--store", tmp_path / "store", "--out", tmp_path / "out", "--workers", 1)
+    assert found.code == 1
+    assert "failed: train planted" in found.out
+    assert "Training diverged" in found.out
+    assert "depend on failed steps" in found.out

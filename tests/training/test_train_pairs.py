@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import torch
+from program import Program
 
 import attentest
 from attentest.corpora import build_corpus
@@ -150,28 +149,17 @@ def test_only_entities_of_the_text_are_chosen(tmp_path: Path) -> None:
     ].confidence == pytest.approx(1)
 
 
-def test_the_command_line(file: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "attentest.cli"]
+def test_the_command_line(command: Program, file: Path, tmp_path: Path) -> None:
     columns = ["--text", "premise", "--second", "claim", "--label", "answer"]
     sizes = ["--epochs", "1", "--dimension", "8", "--hidden", "4", "--decoder", "context+query"]
-    out = str(tmp_path / "run")
-    trained = subprocess.run(
-        [*command, "train", str(file), *columns, *sizes, "--out", out, "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert json.loads(trained.stdout)["kind"] == "pair"
-    shown = subprocess.run(
-        [*command, "show", out, "--text", "a red door", "--second", "is it red?", "--json"],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert json.loads(shown.stdout)[0]["second"] == "is it red?"
-    empty = subprocess.run(
-        [*command, "show", out, "--text", "a red door", "--second", ""], capture_output=True, text=True, check=False
-    )
-    assert empty.returncode == 2
-    assert "no token in the text ''" in empty.stderr
+    out = tmp_path / "run"
+    trained = command("train", file, *columns, *sizes, "--out", out, "--json")
+    assert json.loads(trained.out)["kind"] == "pair"
+    shown = command("show", out, "--text", "a red door", "--second", "is it red?", "--json")
+    assert json.loads(shown.out)[0]["second"] == "is it red?"
+    empty = command("show", out, "--text", "a red door", "--second", "")
+    assert empty.code == 2
+    assert "no token in the text ''" in empty.err
 
 
 def test_both_encoders_are_the_part_encoder(file: Path, asked: attentest.Run) -> None:
