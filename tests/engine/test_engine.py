@@ -192,7 +192,7 @@ def test_a_damaged_entry_is_found_said_and_done_again(tmp_path: Path) -> None:
         store.fetch(last.key)
     watcher = Notes()
     assert run_plan(plan, store, Here(store), [watcher]).done == 1
-    assert "'add 2' was damaged in the store and is done again" in watcher.said[0]
+    assert "'add 2' was damaged in the store and is run again" in watcher.said[0]
     assert (store.fetch(last.key) / "sum").read_text(encoding="utf-8") == "3"
     (store.path(first.key) / "entry.json").write_text("{")
     assert run_plan(plan, store, Here(store), [watcher]).done == 1  # only what was damaged
