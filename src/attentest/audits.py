@@ -23,6 +23,7 @@ from attentest.reports.result import Page
 from attentest.reports.write import write_report
 from attentest.studies.audit import BUDGETS, plan_audit
 from attentest.studies.expand import StudyPlan
+from attentest.studies.folder import alone_in
 from attentest.studies.results import RUN, SUMMARY, TRIAL, FindingRef, ModelResult, Summary, read_summary
 from attentest.studies.run_study import run_planned
 from attentest.studies.steps.corpus import keep
@@ -123,7 +124,12 @@ def audit(
         others = [name for name, value in given.items() if name != "budget" and value is not None]
         if others:
             raise InputError(f"With a Subject, set texts and device on the Subject; audit() takes no `{others[0]}`.")
-        return audit_subject(source, folder, given.get("budget", "quick"), thresholds)
+        if engine != "local" or workers is not None or address is not None or store is not None:
+            raise InputError(
+                "A Subject is audited in this process: `engine`, `workers`, `address` and `store` are for corpora "
+                "and runs."
+            )
+        return audit_subject(source, folder, given.get("budget", "quick"), thresholds, overwrite)
     if engine == "local":
         choose_device(given.get("device") or "auto")  # a message now rather than failed steps later
     planned, corpus = _planned(source, given)
@@ -131,8 +137,9 @@ def audit(
     if corpus is not None:
         keep(planned.plan, corpus, kept)
     outcome = run_planned(planned, folder, make_runner, kept, watchers, overwrite)
-    _bring_model(planned, kept, folder)
-    return conclude(folder, outcome, thresholds)
+    with alone_in(folder):  # another process may be exporting the same audit
+        _bring_model(planned, kept, folder)
+        return conclude(folder, outcome, thresholds)
 
 
 @takes(AuditGiven, USUAL)
@@ -234,7 +241,11 @@ def conclude(folder: Path, outcome: Outcome, thresholds: Mapping[str, float] | N
 
 
 def audit_subject(
-    subject: Subject, folder: Path, budget: str = "quick", thresholds: Mapping[str, float] | None = None
+    subject: Subject,
+    folder: Path,
+    budget: str = "quick",
+    thresholds: Mapping[str, float] | None = None,
+    overwrite: bool = False,
 ) -> Audit:
     """A model of your own: the trials that fit it; nothing is trained beside it."""
     if budget not in BUDGETS:
@@ -242,7 +253,7 @@ def audit_subject(
     trials = [make_trial(name, **_fitted(BUDGETS[budget].trials.get(name, {}), subject)) for name in TRIALS]
     fitting = [trial for trial in trials if trial.fits(subject)]
     study = f"audit of a model on {subject.data.corpus.name}"
-    _check_free(folder, study)
+    _check_free(folder, study, budget, overwrite)
     findings = hold(fitting, replace(subject, folder=folder / "findings"))
     table = folder / HEAT_MAPS / "instances.parquet"
     make_folder(table.parent)
@@ -286,13 +297,18 @@ def _summary(study: str, budget: str, subject: Subject, findings: Sequence[Findi
     )
 
 
-def _check_free(folder: Path, study: str) -> None:
+def _check_free(folder: Path, study: str, budget: str, overwrite: bool) -> None:
     """Only what this writes may be written over."""
     make_folder(folder)
     if (folder / SUMMARY).is_file():
-        held = read_summary(folder).study
-        if held != study:
-            raise InputError(f"{folder} holds the {held}; choose another folder with `out`.")
+        if overwrite:
+            return
+        held = read_summary(folder)
+        if (held.study, held.budget) != (study, budget):
+            raise InputError(
+                f"{folder} holds the {held.study} with the budget {held.budget}; choose another folder with `out`, or "
+                "replace it with `overwrite=True`."
+            )
     elif any(folder.iterdir()):
         raise InputError(f"{folder} holds files that are not an audit; choose another folder with `out`.")
 

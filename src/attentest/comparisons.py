@@ -12,6 +12,7 @@ from attentest.engine.scheduler import Outcome
 from attentest.reports.result import Page
 from attentest.reports.write import verdicts_of, write_report
 from attentest.studies.comparison import plan_comparison
+from attentest.studies.folder import alone_in
 from attentest.studies.run_study import USUAL, RunningGiven, planned_runs
 from attentest.studies.verdict import check_thresholds
 from attentest.training.keywords import takes
@@ -98,8 +99,9 @@ def compare(
     """Run the same trials on two finished runs, measure how far they are apart, and write one page about both."""
     check_thresholds(thresholds or {})
     run_plan = planned_runs(given)
-    first, second = (Run(run) if isinstance(run, str | Path) else run for run in (a, b))
+    first, second = (run if isinstance(run, Run) else Run(run) for run in (a, b))
     folder = Path(out)
     outcome = run_plan(plan_comparison(first, second, budget, texts, device), folder)
-    report, page = write_report(folder, thresholds=thresholds or {})
+    with alone_in(folder):  # another process may be exporting the same comparison
+        report, page = write_report(folder, thresholds=thresholds or {})
     return Comparison(folder, page, report, outcome)

@@ -117,7 +117,8 @@ def checked(content: Any, kind: type[Kind], place: Path) -> Kind:
     try:
         return msgspec.convert(content, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        why = re.sub(r"`\$\.?([^`]*)`", r"`\1`", str(error)).replace(" - at ``", "").replace(" - at ", " at ")
+        named = re.sub(r"`\$\.?([^`]*)`", r"`\1`", str(error)).replace(" - at ``", "")
+        why = re.sub(r"\.? - at ", " at ", named)
         raise InputError(f"{place} is damaged, or of another version of attentest: {_lower(why)}.") from error
 
 

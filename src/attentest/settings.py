@@ -25,6 +25,7 @@ class _About:
 def setting(
     default: Any,
     help: str,
+    /,
     *,
     choices: Callable[[], Iterable[str]] | Iterable[str] = (),
     least: float | None = None,

@@ -172,6 +172,68 @@ def test_a_worker_that_dies_with_several_steps_loses_none_of_them(tmp_path: Path
     assert all(store.has(step.key) for step in plan)
 
 
+def test_a_step_that_kills_its_worker_fails_alone(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), Plan()
+    for number in (1, 2, 3):
+        settings = {"number": number, "log": str(tmp_path), "always_dies": number == 2}
+        plan.add(f"add {number}", f"{TOY}:add", settings, together="same")
+    outcome = run_plan(plan, store, LocalPool(store, 2))
+    assert list(outcome.failed) == ["add 2"]
+    assert [store.has(step.key) for step in plan] == [True, False, True]
+
+
+def test_an_input_of_several_steps_that_is_damaged_is_made_again_once(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), side_by_side(tmp_path, (10, 20, 30))
+    first, *others = plan
+
+    class Spoiled(Here):
+        def start(self, steps: Sequence[Step]) -> None:
+            if list(steps) == others and not (tmp_path / "spoiled").exists():
+                (tmp_path / "spoiled").touch()
+                (store.path(first.key) / "sum").write_text("7", encoding="utf-8")
+            super().start(steps)
+
+    watcher = Notes()
+    outcome = run_plan(plan, store, Spoiled(store), [watcher])
+    assert outcome.failed == {}
+    assert [note for note in watcher.said if "damaged in the store" in note] == [
+        "'first' was damaged in the store and is run again."
+    ]
+    assert ran(tmp_path).count(1) == 2
+    assert [(store.fetch(step.key) / "sum").read_text(encoding="utf-8") for step in others] == ["11", "21", "31"]
+
+
+def test_the_time_of_a_group_is_shared_by_its_steps_and_so_is_its_progress(tmp_path: Path) -> None:
+    class Times(Watcher):
+        def __init__(self) -> None:
+            self.seconds: list[float] = []
+            self.moved: set[str] = set()
+
+        def finished(self, step: Step, seconds: float) -> None:
+            self.seconds.append(seconds)
+
+        def progress(self, step: Step, text: str, share: float) -> None:
+            self.moved.add(step.name)
+
+    class Slow(Here):
+        def start(self, steps: Sequence[Step]) -> None:
+            self.events.append(Event(steps[0].key, "progress", "read", 0.5))
+            super().start(steps)
+            time.sleep(0.6)
+
+    store, plan, times = Store(tmp_path / "store"), side_by_side(tmp_path, (10, 20, 30)), Times()
+    run_plan(plan, store, Slow(store), [times])
+    assert len(times.seconds) == 4
+    assert sum(times.seconds[1:]) >= 0.6
+    assert max(times.seconds[1:]) < sum(times.seconds[1:]) / 2  # a third each
+    assert times.moved == {"first", "add 10", "add 20", "add 30"}
+
+
+def test_no_worker_at_all_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at least 1"):
+        LocalPool(Store(tmp_path / "store"), 0)
+
+
 def test_a_failed_step_stops_only_what_stands_on_it(tmp_path: Path) -> None:
     store, plan = Store(tmp_path / "store"), chain(tmp_path, 1, 2)
     broken = plan.add("broken", f"{TOY}:fail", {})

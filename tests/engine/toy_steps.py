@@ -17,6 +17,8 @@ def add(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: 
     total = settings["number"] + sum(int((path / "sum").read_text(encoding="utf-8")) for path in inputs.values())
     mark(settings)
     time.sleep(settings.get("seconds", 0))
+    if settings.get("always_dies"):
+        os.kill(os.getpid(), 9)
     if settings.get("dies") and not (Path(settings["log"]) / "died").exists():
         (Path(settings["log"]) / "died").touch()
         os.kill(os.getpid(), 9)

@@ -12,8 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = "attentest"
-SPEAKING = ("display", "errors", "lazy", "progress", "version")  # rooms that show and tell: no result depends on them
-FOR_PEOPLE = ("help", "metadata")  # keyword arguments
+SPEAKING = (  # modules that show and tell: no result depends on them
+    *("display.heatmaps", "display.show", "display.tables"),
+    *("errors", "lazy", "progress", "version"),
+)
 SAID_ON_PAGES = ("how_to_read", "source", "needs")  # class variables that a page reads from the class
 _ROOT = Path(__file__).parents[1]
 
@@ -54,7 +56,6 @@ class _ForMachines(ast.NodeTransformer):
         return None if alone else self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        node.keywords = [keyword for keyword in node.keywords if keyword.arg not in FOR_PEOPLE]
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         if name == "setting":  # a setting's default counts, not what is told about it and refused
             node.args, node.keywords = node.args[:1], []
@@ -63,7 +64,8 @@ class _ForMachines(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        said = isinstance(node.target, ast.Name) and node.target.id in SAID_ON_PAGES
+        of_class = isinstance(node.annotation, ast.Subscript) and ast.unparse(node.annotation.value) == "ClassVar"
+        said = of_class and isinstance(node.target, ast.Name) and node.target.id in SAID_ON_PAGES
         return None if said else self.generic_visit(node)
 
 
@@ -81,8 +83,9 @@ def _imports(module: str) -> tuple[str, ...]:
 
 
 def _counts(name: str) -> bool:
-    package, *rooms = name.split(".")
-    return package == PACKAGE and bool(rooms) and rooms[0] not in SPEAKING and _file(name) is not None
+    package, _, module = name.partition(".")
+    speaks = any(module == one or module.startswith(f"{one}.") for one in SPEAKING)
+    return package == PACKAGE and bool(module) and not speaks and _file(name) is not None
 
 
 def _file(module: str) -> Path | None:

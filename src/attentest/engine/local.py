@@ -8,7 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
@@ -28,7 +28,7 @@ class LocalPool:
 
     def __init__(self, store: Store, workers: int | None = None) -> None:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        self.slots = workers or cores
+        self.slots = cores if workers is None else workers
         if self.slots < 1:
             raise InputError(f"workers is {workers}; it must be at least 1.")
         self._threads = max(1, cores // self.slots)
@@ -70,7 +70,7 @@ class LocalPool:
             for key in mine:
                 del self._busy[key]
             return [Event(key, "lost") for key in mine]
-        if event.kind != "progress":
+        if event.kind not in ("progress", "note"):
             del self._busy[event.key]
             if len(mine) == 1:
                 self._idle.append(worker)
@@ -148,8 +148,12 @@ def attempt(
 ) -> Iterator[Event]:
     """Do steps together if there are several; if that fails, one by one, which tells whose fault it was."""
     if len(steps) > 1:
-        with suppress(Exception):
+        try:
             perform_together(steps, store, listener(steps[0]))
+        except Exception as error:
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            text = f"{len(steps)} steps could not be done together ({reason}); they are done one by one."
+            yield Event(steps[0].key, "note", text)
     for step in steps:  # what was done together is there already
         yield _attempt(step, store, listener(step))
 

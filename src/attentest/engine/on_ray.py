@@ -55,7 +55,9 @@ class RayPool:
         except self._ray.exceptions.WorkerCrashedError:
             return [Event(step.key, "lost") for step in steps]
         except self._ray.exceptions.RayError as error:
-            return [Event(step.key, "failed", str(error).splitlines()[0]) for step in steps]
+            # of several it is not known whose fault it was: each is tried alone
+            kind = "failed" if len(steps) == 1 else "lost"
+            return [Event(step.key, kind, str(error).splitlines()[0]) for step in steps]
         return events
 
 

@@ -6,7 +6,6 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -14,18 +13,10 @@ from typing import Any
 
 from attentest.engine.plan import Step
 from attentest.engine.store import Store
+from attentest.engine.task import Task
 from attentest.progress import Listener
 
 Work = Callable[[Mapping[str, Any], Mapping[str, Path], Path, Listener], None]
-
-
-@dataclass(frozen=True)
-class Task:
-    """A step for work that does several together: what it is given, and the folder to fill."""
-
-    settings: Mapping[str, Any]
-    inputs: Mapping[str, Path]
-    out: Path
 
 
 WorkTogether = Callable[[Sequence[Task], Listener], None]

@@ -15,7 +15,7 @@ RETRIES = 3  # of a step whose worker died, or whose inputs were damaged
 
 @dataclass(frozen=True)
 class Event:
-    """What a runner hears of a step: progress, done, failed, lost (its worker died) or damaged (one of its inputs)."""
+    """What is heard of a step: progress, note, done, failed, lost (its worker died) or damaged (one of its inputs)."""
 
     key: str
     kind: str
@@ -67,73 +67,109 @@ def run_plan(
     done = {step.key for step in plan if store.has(step.key)}
     _drop_damaged(plan, store, wanted, done, watchers)
     steps = plan.needed(wanted, done)
-    outcome = Outcome(reused=len(plan) - len(steps))
+    schedule = _Schedule(plan, store, watchers, done, {step.key: step for step in steps})
+    schedule.outcome.reused = len(plan) - len(steps)
     for watcher in watchers:
-        watcher.begins(steps, outcome.reused)
-    waiting = {step.key: step for step in steps}
-    running: dict[str, _Running] = {}
-    lost: dict[str, int] = {}
+        watcher.begins(steps, schedule.outcome.reused)
     try:
-        while waiting or running:
-            _drop_hopeless(waiting, running, done, outcome)
-            for steps in _ready(waiting, done):
-                if len({now.first for now in running.values()}) >= runner.slots:
-                    break
-                for step in steps:
-                    del waiting[step.key]
-                    running[step.key] = _Running(step, steps[0].key, time.monotonic())
-                    for watcher in watchers:
-                        watcher.started(step)
-                runner.start(steps)
-            for event in runner.wait() if running else ():
-                step = running[event.key].step
-                if event.kind == "progress":
-                    for watcher in watchers:
-                        watcher.progress(step, event.text, event.share)
-                    continue
-                began = running.pop(event.key).began
-                lost[event.key] = lost.get(event.key, 0) + (event.kind in ("lost", "damaged"))
-                if event.kind == "done":
-                    done.add(event.key)
-                    outcome.done += 1
-                    for watcher in watchers:
-                        watcher.finished(step, time.monotonic() - began)
-                elif event.kind == "damaged" and lost[event.key] <= RETRIES:
-                    for key in [k for k in step.inputs.values() if store.discard_if_damaged(k)]:
-                        done.discard(key)
-                        for again in plan.needed([key], done):
-                            waiting[again.key] = again
-                            for watcher in watchers:
-                                watcher.note(f"'{again.name}' was damaged in the store and is run again.")
-                    waiting[event.key] = step
-                elif event.kind == "lost" and lost[event.key] <= RETRIES:
-                    waiting[event.key] = step
-                    for watcher in watchers:
-                        watcher.note(f"The worker process of '{step.name}' died; the step is run again.")
-                else:
-                    error = event.text or f"its worker died {lost[event.key]} times"
-                    outcome.failed[step.name] = error
-                    for watcher in watchers:
-                        watcher.failed(step, error)
+        while schedule.waiting or schedule.running:
+            schedule.start_ready(runner)
+            for event in runner.wait() if schedule.running else ():
+                schedule.hear(event)
     finally:
         runner.stop()
-    return outcome
+    return schedule.outcome
 
 
 @dataclass(frozen=True)
 class _Running:
     step: Step
-    first: str  # key of the first of those that are done together
+    group: tuple[str, ...]  # keys of the steps that are done together with it, its own among them
     began: float
 
 
-def _ready(waiting: Mapping[str, Step], done: set[str]) -> list[list[Step]]:
-    """Steps whose inputs are there, those that are done together in one list."""
-    found: dict[str, list[Step]] = {}
-    for step in waiting.values():
-        if all(key in done for key in step.inputs.values()):
-            found.setdefault(step.together or step.key, []).append(step)
-    return list(found.values())
+@dataclass
+class _Schedule:
+    """Which steps wait, run and are done, as events come in."""
+
+    plan: Plan
+    store: Store
+    watchers: Sequence[Watcher]
+    done: set[str]
+    waiting: dict[str, Step]
+    running: dict[str, _Running] = field(default_factory=dict)
+    tries: dict[str, int] = field(default_factory=dict)  # how often a step was lost, or its inputs damaged
+    outcome: Outcome = field(default_factory=Outcome)
+
+    def start_ready(self, runner: Runner) -> None:
+        _drop_hopeless(self.waiting, self.running, self.done, self.outcome)
+        for steps in self._ready():
+            if len({now.group for now in self.running.values()}) >= runner.slots:
+                return
+            group = tuple(step.key for step in steps)
+            for step in steps:
+                del self.waiting[step.key]
+                self.running[step.key] = _Running(step, group, time.monotonic())
+                for watcher in self.watchers:
+                    watcher.started(step)
+            runner.start(steps)
+
+    def _ready(self) -> list[list[Step]]:
+        """Steps whose inputs are there; those that are done together in one list, unless one was in trouble before."""
+        found: dict[str, list[Step]] = {}
+        for step in self.waiting.values():
+            if all(key in self.done for key in step.inputs.values()):
+                alone = step.key in self.tries or not step.together
+                found.setdefault(step.key if alone else step.together, []).append(step)
+        return list(found.values())
+
+    def hear(self, event: Event) -> None:
+        now = self.running[event.key]
+        if event.kind == "note":
+            self._note(event.text)
+        elif event.kind == "progress":
+            for key in now.group:
+                if key in self.running:
+                    for watcher in self.watchers:
+                        watcher.progress(self.running[key].step, event.text, event.share)
+        else:
+            del self.running[event.key]
+            self._conclude(event, now)
+
+    def _conclude(self, event: Event, now: _Running) -> None:
+        step = now.step
+        if event.kind == "done":
+            self.done.add(step.key)
+            self.outcome.done += 1
+            for watcher in self.watchers:
+                watcher.finished(step, (time.monotonic() - now.began) / len(now.group))
+            return
+        if event.kind in ("lost", "damaged"):
+            self.tries[step.key] = self.tries.get(step.key, 0) + 1
+            if self.tries[step.key] <= RETRIES:
+                self.waiting[step.key] = step
+                if event.kind == "damaged":
+                    self._make_inputs_again(step)
+                else:
+                    self._note(f"The worker process of '{step.name}' died; the step is run again.")
+                return
+        error = event.text or f"its worker died {self.tries[step.key]} times"
+        self.outcome.failed[step.name] = error
+        for watcher in self.watchers:
+            watcher.failed(step, error)
+
+    def _make_inputs_again(self, step: Step) -> None:
+        # an input that is not done is being made again already, and its lock is its worker's
+        for key in [k for k in step.inputs.values() if k in self.done and self.store.discard_if_damaged(k)]:
+            self.done.discard(key)
+            for again in self.plan.needed([key], self.done):
+                if again.key not in self.running:
+                    self.waiting.setdefault(again.key, again)
+                    self._note(f"'{again.name}' was damaged in the store and is run again.")
+
+    def _note(self, text: str) -> None:
+        for watcher in self.watchers:
+            watcher.note(text)
 
 
 def _drop_damaged(plan: Plan, store: Store, wanted: Sequence[str], done: set[str], watchers: Sequence[Watcher]) -> None:

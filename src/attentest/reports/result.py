@@ -12,11 +12,14 @@ import pyarrow as pa
 
 from attentest.display.show import show, to_pandas
 from attentest.display.tables import html_table, text_table
+from attentest.errors import InputError
 from attentest.files import copy_folder
 from attentest.reports.contents import Report
 from attentest.reports.write import verdicts_of, write_report
+from attentest.studies.run_study import StudyResult
 from attentest.studies.verdict import Verdict, check_thresholds
 from attentest.training.run import Run
+from attentest.trials.finding import Finding
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -94,8 +97,25 @@ def _answers(verdicts: Sequence[Verdict]) -> list[tuple[str, str, str]]:
     return [(v.definition.name, v.answer, v.confidence) for v in verdicts]
 
 
+def _folder_of(result: str | Path | Run | Page | StudyResult | Finding) -> Path:
+    if isinstance(result, str | Path):
+        return Path(result)
+    if isinstance(result, Run):
+        return result.path
+    if isinstance(result, Page | StudyResult):
+        return result.folder
+    if isinstance(result, Finding) and "finding" in result.files:
+        return Path(result.files["finding"]).parent
+    if isinstance(result, Finding):
+        raise InputError("This finding lies in no folder; save it first: finding.save(folder).")
+    raise InputError(f"report() takes a folder or a result of attentest, not {type(result).__name__}.")
+
+
 def report(
-    folder: str | Path | Run | Page, out: str | Path | None = None, *, thresholds: Mapping[str, float] | None = None
+    folder: str | Path | Run | Page | StudyResult | Finding,
+    out: str | Path | None = None,
+    *,
+    thresholds: Mapping[str, float] | None = None,
 ) -> Page:
     """Write the page of an audit, a comparison, a study, a run or a trial from its folder; nothing is run again.
 
@@ -103,6 +123,6 @@ def report(
     was last judged by.
     """
     check_thresholds(thresholds or {})
-    place = folder.path if isinstance(folder, Run) else folder.folder if isinstance(folder, Page) else Path(folder)
+    place = _folder_of(folder)
     found, page = write_report(place, None if out is None else Path(out), thresholds)
     return Page(place, page, found)

@@ -18,6 +18,7 @@ from attentest.models.settings import refuse_added_parts
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
+from attentest.studies.published import fingerprint_of
 from attentest.studies.results import EXPERIMENT, INSTANCES, RUN, TRIAL, Failure, ResultRef
 from attentest.studies.schema import BUDGETS, LEAST, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
@@ -59,6 +60,7 @@ class StudyPlan:
             "kind": self.kind,
             "notes": list(self.notes),
             "paper": self.study.paper,
+            "published": fingerprint_of(self.study.paper) if self.study.paper else None,  # for the key alone
             "budget": self.budget,
             "rows": self.study.rows,
             "results": [asdict(ref) for ref in kept],
@@ -134,6 +136,7 @@ def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: C
         "name": corpus.name,
         "fingerprint": found.fingerprints[source],
         "recipe": dict(corpus.recipe),
+        "notes": list(corpus.notes),  # a run tells them on
     }
     rows = found.study.rows
     if rows is not None and rows < len(corpus):

@@ -51,6 +51,7 @@ class PlanRecord:
 class RunningStep:
     name: str
     since: float
+    worker: str  # steps that are done together have the same
     stage: str = ""
     share: float = 0.0
 
@@ -73,23 +74,31 @@ def write_plan(folder: Path, expanded: StudyPlan, store: Store, overwrite: bool 
     make_folder(folder)
     study, plan, fingerprints = expanded.study.name, expanded.plan, expanded.fingerprints
     notes = []
-    if (folder / PLAN).exists():
-        earlier = read_as(folder / PLAN, PlanRecord)
-        held = None if overwrite else _other_work(earlier, expanded)
+    if (folder / PLAN).exists() and not overwrite:
+        earlier = _earlier(folder)
+        held = _other_work(earlier, expanded)
         if held is not None:
-            raise InputError(
-                f"{folder} holds {held}; choose another folder with `out`, or replace it with `overwrite=True`."
-            )
+            raise InputError(f"{folder} holds {held}; {_WAY_OUT}")
         for name, fingerprint in earlier.corpora.items():
             if fingerprints.get(name, fingerprint) != fingerprint:
                 notes.append(f"{name} has changed since the last run; the steps that depend on it are run again.")
-    elif any(entry.name != ".lock" for entry in folder.iterdir()):
+    elif not (folder / PLAN).exists() and any(entry.name != ".lock" for entry in folder.iterdir()):
         raise InputError(f"{folder} holds files that are not a study; choose another folder with `out`.")
     steps = [PlannedStep(step.key, step.name, step.seconds) for step in plan]
     settings = dict(expanded.settings)
     write_json(folder / PLAN, asdict(PlanRecord(study, expanded.budget, settings, store.place, fingerprints, steps)))
     store.register(folder, [step.key for step in plan])
     return notes
+
+
+_WAY_OUT = "choose another folder with `out`, or replace it with `overwrite=True`."
+
+
+def _earlier(folder: Path) -> PlanRecord:
+    try:
+        return read_as(folder / PLAN, PlanRecord)
+    except InputError as error:
+        raise InputError(f"{str(error).rstrip('.')}; {_WAY_OUT}") from error
 
 
 def _other_work(earlier: PlanRecord, expanded: StudyPlan) -> str | None:
@@ -120,7 +129,7 @@ class StatusFile(Watcher):
         self._write(force=True)
 
     def started(self, step: Step) -> None:
-        self.now.running[step.key] = RunningStep(step.name, time.time())
+        self.now.running[step.key] = RunningStep(step.name, time.time(), step.together or step.key)
         self._write(force=True)
 
     def progress(self, step: Step, text: str, share: float) -> None:
@@ -204,7 +213,7 @@ def status(folder: Path) -> Status:
         running=now.running if alive else {},
         failed=now.failed,
         alive=alive,
-        seconds_left=round(left / max(1, len(now.running) if alive else 1), 1),
+        seconds_left=round(left / (max(1, len({step.worker for step in now.running.values()})) if alive else 1), 1),
         missing=[step.name for step in missing],
     )
 

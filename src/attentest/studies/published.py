@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -51,6 +52,11 @@ def published(paper: str) -> tuple[Published, ...]:
             )
             for row in csv.DictReader(file)
         )
+
+
+def fingerprint_of(paper: str) -> str:
+    """A hash of a paper's published figures."""
+    return hashlib.sha256(repr(published(paper)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from attentest.corpora.corpus import Answers, Kind
+from attentest.errors import InputError
 from attentest.files import checked, read_as, read_json
 from attentest.models.settings import ModelSettings
 from attentest.text.settings import TextSettings
-from attentest.training.settings import TrainingSettings
+from attentest.training.settings import GROUPS, TrainingSettings
+from attentest.version import __version__
 
 FORMAT = 1
 RUN, RESULT, VOCABULARY = "run.json", "result.json", "vocabulary.json"
@@ -23,9 +25,9 @@ class CorpusRecord:
     name: str
     fingerprint: str
     classes: list[str]
-    kind: Kind = "single"
-    answers: Answers | None = None
-    rows: dict[str, dict[str, int]] = field(default_factory=dict)  # of each class in each split
+    kind: Kind
+    answers: Answers | None
+    rows: dict[str, dict[str, int]]  # of each class in each split
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class RunRecord:
     model: ModelSettings
     training: TrainingSettings
     notes: list[str]
+    versions: dict[str, str]  # of what it was trained with
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,11 @@ def read_run(folder: Path) -> tuple[RunRecord, dict[str, Any]]:
     """The record of a run, and its settings as they were written: the part of a signature."""
     content = read_json(folder / RUN)
     record = checked(content, RunRecord, folder / RUN)
+    if record.versions.get("attentest") == __version__:  # another version may have had fewer settings
+        for group, kind in GROUPS.items():
+            for setting in fields(kind):
+                if setting.name not in content[group]:
+                    raise InputError(f"{folder / RUN} is damaged: the field `{setting.name}` is missing at `{group}`.")
     return record, content
 
 

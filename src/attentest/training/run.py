@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,12 +42,12 @@ class Run:
     """Opened from its folder; files are read when they are asked for."""
 
     def __init__(self, path: str | Path, keep: Any = None) -> None:
+        if not isinstance(path, str | os.PathLike):
+            raise InputError(f"A run is opened from its folder; {type(path).__name__} is none.")
         self.path = run_folder(Path(path)) or Path(path)
         self.keep = keep  # a temporary folder lives as long as the run that lies in it
         if not is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
-        if not (self.path / "run.json").is_file() and not (self.path / "summary.json").is_file():
-            raise InputError(f"{self.path} is not the folder of a run or of an audit: it has no run.json.")
         if (self.path / "summary.json").is_file():
             raise InputError(f"{self.path} holds no model: {_why_no_model(self.path)}")
         if not (self.path / RUN).is_file():
@@ -169,6 +170,9 @@ class Run:
     def test_data(self) -> TokenizedCorpus:
         """The test split as the model reads it, from the run's own tables: the corpus itself is not needed."""
         table = self.predictions
+        unknown = set(table["label"].to_pylist()) - set(self.classes)
+        if unknown:
+            raise InputError(f"{self.path / RUN} does not belong to this run: `classes` lacks '{min(unknown)}'.")
         labels = [self.classes.index(name) for name in table["label"].to_pylist()]
         columns = {
             "id": table["id"],

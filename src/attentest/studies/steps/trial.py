@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from attentest.engine.perform import Task
+from attentest.engine.task import Task
 from attentest.progress import Listener
 from attentest.training.run import Run, choose_device
 from attentest.trials import make_trial
