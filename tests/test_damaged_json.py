@@ -228,5 +228,37 @@ def test_a_plan_of_another_form_is_told_when_it_is_written_again(audited: Audit,
         write_plan(mine, plan_audit("planted", columns={"rows": 100}), Store(tmp_path / "store"))
 
 
+def test_a_damaged_plan_can_be_overwritten(audited: Audit, tmp_path: Path) -> None:
+    from attentest.studies.audit import plan_audit
+
+    mine = shutil.copytree(audited.folder, tmp_path / "copy")
+    (mine / "plan.json").write_text("{}", encoding="utf-8")
+    planned, store = plan_audit("planted", columns={"rows": 100}), Store(tmp_path / "store")
+    with pytest.raises(attentest.InputError, match="overwrite=True"):
+        write_plan(mine, planned, store)
+    write_plan(mine, planned, store, overwrite=True)
+    assert status(mine).study == planned.study.name
+
+
+def test_classes_that_are_not_those_of_the_labels_are_told(run: attentest.Run, tmp_path: Path) -> None:
+    mine = shutil.copytree(run.path, tmp_path / "copy")
+    content = json.loads((mine / "run.json").read_text(encoding="utf-8"))
+    (mine / "run.json").write_text(json.dumps(put(content, ("corpus", "classes"), ["a", "b"])), encoding="utf-8")
+    with pytest.raises(attentest.InputError, match=r"run\.json.*`classes`"):
+        subject_of(attentest.open_run(mine))
+
+
+@pytest.mark.parametrize(("group", "field"), [("model", "encoder"), ("text", "lower"), ("training", "seed")])
+def test_a_setting_that_is_missing_is_told(group: str, field: str, run: attentest.Run, tmp_path: Path) -> None:
+    """Runs of another version, which may have had fewer settings, are read."""
+    mine = shutil.copytree(run.path, tmp_path / "copy")
+    content = without(json.loads((mine / "run.json").read_text(encoding="utf-8")), (group, field))
+    (mine / "run.json").write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(attentest.InputError, match=rf"run\.json.*`{field}`"):
+        attentest.open_run(mine)
+    (mine / "run.json").write_text(json.dumps(put(content, ("versions", "attentest"), "0.0.1")), encoding="utf-8")
+    attentest.open_run(mine)
+
+
 def test_a_run_that_is_whole_is_read(run: attentest.Run) -> None:
     assert subject_of(attentest.open_run(run.path)).rows.size

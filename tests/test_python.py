@@ -527,3 +527,28 @@ def test_every_result_has_the_three_methods() -> None:
     for page in (Heatmaps, Page):
         assert all(callable(getattr(page, name)) for name in NAMES), page
     assert callable(Figure.save)
+
+
+@pytest.mark.parametrize("given", [None, 3, ["a"]])
+def test_what_has_no_folder_is_refused_with_a_message(given: Any, run: attentest.Run) -> None:
+    for call in (attentest.report, attentest.open_run, lambda one: attentest.compare(run, one)):
+        with pytest.raises(attentest.InputError, match=type(given).__name__):
+            call(given)
+
+
+def test_a_report_of_a_finding(run: attentest.Run) -> None:
+    finding = run.trial("flips", texts=10)
+    assert attentest.report(finding).report.title == "Trial flips"
+    loose = replace(finding, files={})
+    with pytest.raises(attentest.InputError, match="save it first"):
+        attentest.report(loose)
+
+
+def test_a_subject_is_audited_here_and_overwrites_when_told(run: attentest.Run, tmp_path: Path) -> None:
+    subject = subject_of(run, texts=20)
+    with pytest.raises(attentest.InputError, match="in this process"):
+        attentest.audit(subject, tmp_path / "s", store=tmp_path / "store")
+    attentest.audit(subject, tmp_path / "s")
+    with pytest.raises(attentest.InputError, match="overwrite=True"):
+        attentest.audit(subject, tmp_path / "s", budget="standard")
+    attentest.audit(subject, tmp_path / "s", budget="standard", overwrite=True)

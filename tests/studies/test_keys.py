@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+import attentest
 from attentest.engine import code_version as versions
 from attentest.engine.code_version import imported_by
 from attentest.studies.audit import plan_audit
@@ -101,3 +103,19 @@ def test_a_training_imports_nothing_that_shows_plans_or_loads() -> None:
     assert not rooms & {"display", "trials", "reports", "audits", "cli"}
     corpora = {module for module in imported_by(TRAINING.partition(":")[0]) if ".corpora" in module}
     assert corpora <= {"attentest.corpora.corpus", "attentest.corpora.stored", "attentest.corpora.line_breaks"}
+
+
+def test_labels_are_cut_in_findings_and_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = planned()
+    edited = after_edit("attentest.display.cut", "from __future__", "edited = 1\nfrom __future__", monkeypatch)
+    before, after = keys(usual, TRIAL), keys(edited, TRIAL)
+    assert not set(before.values()) & set(after.values())
+
+
+def test_what_was_said_of_a_corpus_is_part_of_its_key() -> None:
+    rows: dict[str, list[Any]] = {"text": [f"a {word} film" for word in ("good", "bad") * 20], "label": [1, 0] * 20}
+    more = {"text": [*rows["text"], "no label"], "label": [*rows["label"], None]}
+    clean, dropped = (attentest.load(given, name="films") for given in (rows, more))
+    assert clean.fingerprint() == dropped.fingerprint()
+    assert clean.notes != dropped.notes
+    assert keys(plan_audit(clean), CORPUS) != keys(plan_audit(dropped), CORPUS)
