@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 
 from attentest.engine import Plan, Step, Store, run_plan
 from attentest.engine.code_version import _imports, code_version, meaning
-from attentest.engine.local import LocalPool, attempt
+from attentest.engine.local import LocalPool, _no_interrupts, attempt
 from attentest.engine.perform import perform
 from attentest.engine.scheduler import Event, Runner, Watcher
 from attentest.engine.store import DamagedError
@@ -490,3 +491,26 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     assert done.stdout.count("once") == 1, done.stderr
     assert "done=1" in done.stdout
     assert not done.stderr
+
+
+def test_an_interrupt_that_reaches_another_thread_waits_until_a_worker_is_started() -> None:
+    """A thread that does not block the signal gets it, and Python interrupts the main one."""
+    stop = threading.Event()
+    other = threading.Thread(target=stop.wait)
+    other.start()
+    inside = []
+
+    def interrupted() -> None:
+        with _no_interrupts():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+            inside.append("to the end")
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
+    finally:
+        stop.set()
+        other.join()
+    assert inside == ["to the end"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

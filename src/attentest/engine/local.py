@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -95,16 +96,25 @@ class LocalPool:
 
 @contextmanager
 def _no_interrupts() -> Iterator[None]:
-    """What is started in here never sees a Ctrl-C, which is the parent's to handle: not even while it imports."""
-    if not hasattr(signal, "pthread_sigmask"):
+    """What is started in here never sees a Ctrl-C, not even while it imports; the parent handles it afterwards.
+
+    A blocked signal can still reach another thread, such as one that draws progress, and Python then interrupts the
+    main one: so the handler, too, only takes note of it.
+    """
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
         yield
         return
     resource_tracker.ensure_running()  # started later it would let the signal through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    noted: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, signal.default_int_handler if handler is None else handler)
+    if noted:
+        signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
