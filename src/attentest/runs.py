@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, Unpack
 
+import numpy as np
+
 from attentest import training
 from attentest.audits import Audit, audit
+from attentest.display.heatmaps import Heatmaps
 from attentest.studies.run_study import USUAL, RunningGiven
+from attentest.training import run_texts
 from attentest.training.keywords import takes
 from attentest.trials import Finding
 from attentest.trials import trial as put_on_trial
@@ -20,6 +24,22 @@ Given = ParamSpec("Given")
 
 class Run(training.Run):
     """A trained model in its folder, with what made it and what it said about the test split."""
+
+    def heatmaps(self, n: int = 5, *, ids: Sequence[str] | None = None, wrong: bool = False, seed: int = 0) -> Heatmaps:
+        """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
+        return run_texts.heatmaps(self, n, ids=ids, wrong=wrong, seed=seed)
+
+    def show(self, n: int = 5, **choice: Any) -> None:
+        """Heat maps of test texts (as `heatmaps` chooses them): displayed in a notebook, printed elsewhere."""
+        self.heatmaps(n, **choice).show()
+
+    def attend(self, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:
+        """Predictions and attention for your own texts; a model of pairs also needs the `second` text of each."""
+        return run_texts.attend(self, texts, second)
+
+    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
+        """Of the classes, for your own single texts, many at once; one without a token counts as an unknown word."""
+        return run_texts.probabilities(self, texts)
 
     def trial(
         self,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -21,21 +20,14 @@ from attentest.files import copy_folder, hash_of, is_folder, name_of, read_as, r
 from attentest.models import make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
-from attentest.text.batches import Batch, batch_of_sequences
 from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
-from attentest.text.sentences import sentences_of, with_sentences
+from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
-from attentest.text.tokenizer import Tokenizer
-from attentest.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
+from attentest.text.vocabulary import SPECIAL, Vocabulary
 from attentest.training.folder import AUDITED
-from attentest.training.predict import predict_batches, shares
+from attentest.training.predict import shares
 from attentest.training.record import FORMAT, RUN, CorpusRecord, read_result, read_run, read_vocabulary
 from attentest.training.tensors import read_tensors
-
-if TYPE_CHECKING:
-    from attentest.display.heatmaps import Heatmaps
-
-_AT_ONCE = 64  # texts of your own in a batch
 
 
 class Run:
@@ -124,7 +116,7 @@ class Run:
     @property
     def shares(self) -> list[list[float]]:
         """Of the text's attention, token by token: a HAN's word weights count as much as their sentences."""
-        return [_heat(row) for row in self.attention.to_pylist()]
+        return [heat_of(row) for row in self.attention.to_pylist()]
 
     def _table(self, name: str, *columns: str) -> pa.Table:
         table = read_table(self.path / name)
@@ -187,7 +179,7 @@ class Run:
         corpus = Corpus(about.name, self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
         data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
         attention = self.attention
-        self._check_same_rows(table, attention)
+        self.check_same_rows(table, attention)
         if "rationale" in attention.column_names:
             lengths = data.sequences.lengths
             marks = [m or [0] * n for m, n in zip(attention["rationale"].to_pylist(), lengths, strict=True)]
@@ -196,121 +188,14 @@ class Run:
             data = data.with_preset(np.concatenate(attention["weight"].to_pylist()))
         return with_sentences(data) if self.is_hierarchical else data
 
-    def attend(self, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:
-        """Predictions and attention for texts of one's own; a model of pairs also needs the `second` text of each."""
-        from attentest.display.heatmaps import Heatmap, Heatmaps
-
-        if self.has_given_weights:
-            raise InputError("This model uses fixed weights for its own corpus, so it cannot read other texts.")
-        texts, others = _readable(texts), None if second is None else _readable(second)
-        if not texts:
-            raise InputError("No text was given.")
-        if (self.kind == "pair") != (others is not None) or (others is not None and len(others) != len(texts)):
-            raise InputError(
-                f"This model reads {'pairs: give a second text for each' if self.kind == 'pair' else 'single texts'}; "
-                f"{len(texts)} texts and {len(others or [])} second texts were given."
-            )
-        ids = self._ids(texts)
-        pairs = [None] * len(ids) if others is None else [[other] for other in self._ids(others)]
-        tokenizer = Tokenizer(self.text_settings)
-        numbers = [sentences_of(text, tokenizer)[: len(i)] for text, i in zip(texts, ids, strict=True)]
-        inside = [[number] for number in numbers] if self.is_hierarchical else [None] * len(ids)
-        found = predict_batches(self.model, map(batch_of_sequences, [[i] for i in ids], pairs, inside))
-        heat = found.weights
-        if found.sentence_weights is not None:
-            heat = [shares(*three) for three in zip(heat, numbers, found.sentence_weights, strict=True)]
-        return Heatmaps(
-            [
-                Heatmap(
-                    str(n + 1),
-                    text,
-                    tokenizer.spans(text)[: self.text_settings.max_tokens],
-                    heat[n].tolist(),
-                    self.classes,
-                    found.probabilities[n].tolist(),
-                    second=None if others is None else others[n],
-                    shown=self._shown,
-                    unknown=(ids[n] == UNKNOWN).tolist(),
-                )
-                for n, text in enumerate(texts)
-            ]
-        )
-
-    def probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        """Of the classes, for single texts of your own, many at once; one without a token counts as an unknown word."""
-        if self.kind == "pair" or self.has_given_weights:
-            raise InputError(
-                "This model reads pairs, or has fixed weights for its own texts only; it cannot read these texts."
-            )
-        tokenizer, most = Tokenizer(self.text_settings), self.text_settings.max_tokens
-        read = _readable(texts)
-        ids = [self.vocabulary.ids(tokenizer.tokens(text)[:most]) for text in read]
-        ids = [found if len(found) else np.array([UNKNOWN], found.dtype) for found in ids]
-        order = np.argsort([len(found) for found in ids], kind="stable")
-
-        def batch(chosen: np.ndarray) -> Batch:
-            inside = [np.resize(sentences_of(read[i], tokenizer), len(ids[i])) for i in chosen]
-            return batch_of_sequences([ids[i] for i in chosen], sentences=inside if self.is_hierarchical else None)
-
-        batches = (batch(order[start : start + _AT_ONCE]) for start in range(0, len(order), _AT_ONCE))
-        result = np.empty((len(ids), len(self.classes)), np.float32)
-        if len(ids):
-            result[order] = predict_batches(self.model, batches).probabilities
-        return result
-
-    def _ids(self, texts: Sequence[str]) -> list[np.ndarray]:
-        tokenizer = Tokenizer(self.text_settings)
-        found = [self.vocabulary.ids(tokenizer.tokens(text)[: self.text_settings.max_tokens]) for text in texts]
-        for text, ids in zip(texts, found, strict=True):
-            if not len(ids):
-                raise InputError(f"There is no token in the text {text[:40]!r}.")
-        return found
-
-    def heatmaps(self, n: int = 5, *, ids: Sequence[str] | None = None, wrong: bool = False, seed: int = 0) -> Heatmaps:
-        """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
-        from attentest.display.heatmaps import Heatmap, Heatmaps
-
-        predictions = self.predictions
-        chosen = _choose(predictions, n, ids, wrong, seed)
-        weights_of_all = self.attention
-        self._check_same_rows(predictions, weights_of_all)
-        attention = weights_of_all.take(chosen).to_pylist()
-        return Heatmaps(
-            [
-                Heatmap(
-                    id=row["id"],
-                    text=row["text"],
-                    spans=list(zip(weights["start"], weights["end"], strict=True)),
-                    weights=_heat(weights),
-                    classes=self.classes,
-                    probabilities=row["probability"],
-                    label=row["label"],
-                    rationale=weights.get("rationale"),
-                    second=row.get("second"),
-                    shown=self._shown,
-                    unknown=[token not in self.vocabulary for token in weights["token"]],
-                )
-                for row, weights in zip(predictions.take(chosen).to_pylist(), attention, strict=True)
-            ]
-        )
-
-    def _check_same_rows(self, predictions: pa.Table, attention: pa.Table) -> None:
+    def check_same_rows(self, predictions: pa.Table, attention: pa.Table) -> None:
         if predictions.num_rows != attention.num_rows:
             raise InputError(f"The tables in {self.path} are not of one run: their numbers of rows differ.")
-
-    @property
-    def _shown(self) -> str:
-        """What heat maps of this run show of each token."""
-        return "word weight × sentence weight" if self.is_hierarchical else "weight"
-
-    def show(self, n: int = 5, **choice: Any) -> None:
-        """Heat maps of test texts (as `heatmaps` chooses them): displayed in a notebook, printed elsewhere."""
-        self.heatmaps(n, **choice).show()
 
     def to_pandas(self) -> Any:
         """One row for each test text: label, predicted class, probabilities, tokens and their weights."""
         predictions, attention = self.predictions, self.attention
-        self._check_same_rows(predictions, attention)
+        self.check_same_rows(predictions, attention)
         for name in attention.column_names:
             if name not in predictions.column_names:
                 predictions = predictions.append_column(name, attention[name])
@@ -342,17 +227,12 @@ class Run:
         return html_table(["", self.record.corpus.name], [*scores, *rows], caption=str(self.path))
 
 
-def _heat(row: dict[str, Any]) -> list[float]:
+def heat_of(row: dict[str, Any]) -> list[float]:
     """What a row of the attention table says of each token: its share of the text's attention."""
     if "sentence_weight" not in row:
         return list(row["weight"])
     found: list[float] = shares(*map(np.array, (row["weight"], row["sentence"], row["sentence_weight"]))).tolist()
     return found
-
-
-def _readable(texts: Sequence[str] | str) -> list[str]:
-    """A command line can bring bytes that are no characters."""
-    return [text.encode("utf-8", "replace").decode() for text in ([texts] if isinstance(texts, str) else texts)]
 
 
 def answer_tokens(corpus: CorpusRecord, text: TextSettings, vocabulary: Vocabulary) -> torch.Tensor | None:
@@ -385,25 +265,6 @@ def _why_no_model(folder: Path) -> str:
 def open_run(path: str | Path) -> Run:
     """A run from its folder, or the audited model from an audit's folder."""
     return Run(path)
-
-
-def _choose(predictions: pa.Table, n: int, ids: Sequence[str] | None, wrong: bool, seed: int) -> list[int]:
-    if ids:
-        place = {id: i for i, id in enumerate(predictions["id"].to_pylist())}
-        unknown = [id for id in ids if id not in place]
-        if unknown:
-            raise InputError(f"No test text has the id '{unknown[0]}'.")
-        return [place[id] for id in ids]
-    if n < 1:
-        raise InputError(f"n is {n}; it must be at least 1.")
-    if seed < 0:
-        raise InputError(f"seed is {seed}; it must be at least 0.")
-    rows = np.arange(predictions.num_rows)
-    if wrong:
-        rows = rows[(predictions["label"].to_numpy(False) != predictions["predicted"].to_numpy(False))]
-        if not len(rows):
-            raise InputError("The model is right on every test text, so there is no wrong one to show.")
-    return [int(i) for i in np.random.default_rng(seed).permutation(rows)[:n]]
 
 
 def choose_device(name: str) -> torch.device:

@@ -1,0 +1,146 @@
+"""What a run says of texts: heat maps of its test split and of texts of your own, and probabilities of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from attentest.display.heatmaps import Heatmap, Heatmaps
+from attentest.errors import InputError
+from attentest.text.batches import Batch, batch_of_sequences
+from attentest.text.sentences import sentences_of
+from attentest.text.tokenizer import Tokenizer
+from attentest.text.vocabulary import UNKNOWN
+from attentest.training.predict import predict_batches, shares
+from attentest.training.run import Run, heat_of
+
+_AT_ONCE = 64  # texts of your own in a batch
+
+
+def heatmaps(run: Run, n: int = 5, *, ids: Sequence[str] | None = None, wrong: bool = False, seed: int = 0) -> Heatmaps:
+    """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
+    predictions = run.predictions
+    chosen = _choose(predictions, n, ids, wrong, seed)
+    weights_of_all = run.attention
+    run.check_same_rows(predictions, weights_of_all)
+    attention = weights_of_all.take(chosen).to_pylist()
+    return Heatmaps(
+        [
+            Heatmap(
+                id=row["id"],
+                text=row["text"],
+                spans=list(zip(weights["start"], weights["end"], strict=True)),
+                weights=heat_of(weights),
+                classes=run.classes,
+                probabilities=row["probability"],
+                label=row["label"],
+                rationale=weights.get("rationale"),
+                second=row.get("second"),
+                shown=_shown(run),
+                unknown=[token not in run.vocabulary for token in weights["token"]],
+            )
+            for row, weights in zip(predictions.take(chosen).to_pylist(), attention, strict=True)
+        ]
+    )
+
+
+def attend(run: Run, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:
+    """Predictions and attention for your own texts; a model of pairs also needs the `second` text of each."""
+    if run.has_given_weights:
+        raise InputError("This model uses fixed weights for its own corpus, so it cannot read other texts.")
+    texts, others = _readable(texts), None if second is None else _readable(second)
+    if not texts:
+        raise InputError("No text was given.")
+    if (run.kind == "pair") != (others is not None) or (others is not None and len(others) != len(texts)):
+        raise InputError(
+            f"This model reads {'pairs: give a second text for each' if run.kind == 'pair' else 'single texts'}; "
+            f"{len(texts)} texts and {len(others or [])} second texts were given."
+        )
+    ids = _ids(run, texts)
+    pairs = [None] * len(ids) if others is None else [[other] for other in _ids(run, others)]
+    tokenizer = Tokenizer(run.text_settings)
+    numbers = [sentences_of(text, tokenizer)[: len(i)] for text, i in zip(texts, ids, strict=True)]
+    inside = [[number] for number in numbers] if run.is_hierarchical else [None] * len(ids)
+    found = predict_batches(run.model, map(batch_of_sequences, [[i] for i in ids], pairs, inside))
+    heat = found.weights
+    if found.sentence_weights is not None:
+        heat = [shares(*three) for three in zip(heat, numbers, found.sentence_weights, strict=True)]
+    return Heatmaps(
+        [
+            Heatmap(
+                str(n + 1),
+                text,
+                tokenizer.spans(text)[: run.text_settings.max_tokens],
+                heat[n].tolist(),
+                run.classes,
+                found.probabilities[n].tolist(),
+                second=None if others is None else others[n],
+                shown=_shown(run),
+                unknown=(ids[n] == UNKNOWN).tolist(),
+            )
+            for n, text in enumerate(texts)
+        ]
+    )
+
+
+def probabilities(run: Run, texts: Sequence[str]) -> np.ndarray:
+    """Of the classes, for single texts of your own, many at once; one without a token counts as an unknown word."""
+    if run.kind == "pair" or run.has_given_weights:
+        raise InputError(
+            "This model reads pairs, or has fixed weights for its own texts only; it cannot read these texts."
+        )
+    tokenizer, most = Tokenizer(run.text_settings), run.text_settings.max_tokens
+    read = _readable(texts)
+    ids = [run.vocabulary.ids(tokenizer.tokens(text)[:most]) for text in read]
+    ids = [found if len(found) else np.array([UNKNOWN], found.dtype) for found in ids]
+    order = np.argsort([len(found) for found in ids], kind="stable")
+
+    def batch(chosen: np.ndarray) -> Batch:
+        inside = [np.resize(sentences_of(read[i], tokenizer), len(ids[i])) for i in chosen]
+        return batch_of_sequences([ids[i] for i in chosen], sentences=inside if run.is_hierarchical else None)
+
+    batches = (batch(order[start : start + _AT_ONCE]) for start in range(0, len(order), _AT_ONCE))
+    result = np.empty((len(ids), len(run.classes)), np.float32)
+    if len(ids):
+        result[order] = predict_batches(run.model, batches).probabilities
+    return result
+
+
+def _ids(run: Run, texts: Sequence[str]) -> list[np.ndarray]:
+    tokenizer = Tokenizer(run.text_settings)
+    found = [run.vocabulary.ids(tokenizer.tokens(text)[: run.text_settings.max_tokens]) for text in texts]
+    for text, ids in zip(texts, found, strict=True):
+        if not len(ids):
+            raise InputError(f"There is no token in the text {text[:40]!r}.")
+    return found
+
+
+def _shown(run: Run) -> str:
+    """What heat maps of this run show of each token."""
+    return "word weight × sentence weight" if run.is_hierarchical else "weight"
+
+
+def _readable(texts: Sequence[str] | str) -> list[str]:
+    """A command line can bring bytes that are no characters."""
+    return [text.encode("utf-8", "replace").decode() for text in ([texts] if isinstance(texts, str) else texts)]
+
+
+def _choose(predictions: pa.Table, n: int, ids: Sequence[str] | None, wrong: bool, seed: int) -> list[int]:
+    if ids:
+        place = {id: i for i, id in enumerate(predictions["id"].to_pylist())}
+        unknown = [id for id in ids if id not in place]
+        if unknown:
+            raise InputError(f"No test text has the id '{unknown[0]}'.")
+        return [place[id] for id in ids]
+    if n < 1:
+        raise InputError(f"n is {n}; it must be at least 1.")
+    if seed < 0:
+        raise InputError(f"seed is {seed}; it must be at least 0.")
+    rows = np.arange(predictions.num_rows)
+    if wrong:
+        rows = rows[(predictions["label"].to_numpy(False) != predictions["predicted"].to_numpy(False))]
+        if not len(rows):
+            raise InputError("The model is right on every test text, so there is no wrong one to show.")
+    return [int(i) for i in np.random.default_rng(seed).permutation(rows)[:n]]
