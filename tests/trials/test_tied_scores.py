@@ -68,7 +68,7 @@ def test_tau_of_repeated_words_is_that_of_exact_scores(encoder: str, tolerance: 
     columns, reading = examined(made_model(encoder), batch, tolerance=tolerance)
     exact = made_model(encoder, torch.float64)
     for row, ids in enumerate(texts):
-        truth = exact_scores(exact, ids)
+        truth = exact_scores(exact, ids).round(12)  # equal words differ by float64's own rounding on some CPUs
         assert np.diff(np.unique(truth)).min() > 2e-5  # what differs in truth is not tied
         attention = reading.weights[row, : len(ids)].double().numpy()
         expected = kendalltau(attention, truth)
