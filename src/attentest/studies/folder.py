@@ -52,18 +52,18 @@ class RunningStep:
     name: str
     since: float
     worker: str  # steps that are done together have the same
-    stage: str = ""
-    share: float = 0.0
+    stage: str
+    share: float
 
 
 @dataclass
 class StatusRecord:
     """What status.json says."""
 
-    pid: int | None = None
-    running: dict[str, RunningStep] = field(default_factory=dict)  # by key
-    failed: dict[str, str] = field(default_factory=dict)  # name -> error
-    pace: float = 1.0  # of the time steps took to what was estimated
+    pid: int | None
+    running: dict[str, RunningStep]  # by key
+    failed: dict[str, str]  # name -> error
+    pace: float  # of the time steps took to what was estimated
 
 
 def write_plan(folder: Path, expanded: StudyPlan, store: Store, overwrite: bool = False) -> list[str]:
@@ -121,7 +121,7 @@ class StatusFile(Watcher):
     """Keeps status.json up to date while a plan runs."""
 
     folder: Path
-    now: StatusRecord = field(default_factory=lambda: StatusRecord(pid=os.getpid()))
+    now: StatusRecord = field(default_factory=lambda: StatusRecord(os.getpid(), {}, {}, 1.0))
     ratios: list[float] = field(default_factory=list)  # of the time steps took to what was estimated
     last: float = 0.0
 
@@ -129,7 +129,7 @@ class StatusFile(Watcher):
         self._write(force=True)
 
     def started(self, step: Step) -> None:
-        self.now.running[step.key] = RunningStep(step.name, time.time(), step.together or step.key)
+        self.now.running[step.key] = RunningStep(step.name, time.time(), step.together or step.key, "", 0.0)
         self._write(force=True)
 
     def progress(self, step: Step, text: str, share: float) -> None:
@@ -200,7 +200,7 @@ def status(folder: Path) -> Status:
     if not (folder / PLAN).is_file():
         raise InputError(f"{folder} is not the folder of a study or an audit: it has no {PLAN}.")
     plan = read_as(folder / PLAN, PlanRecord)
-    now = read_as(folder / STATUS, StatusRecord) if (folder / STATUS).is_file() else StatusRecord()
+    now = read_as(folder / STATUS, StatusRecord) if (folder / STATUS).is_file() else StatusRecord(None, {}, {}, 1.0)
     store = Store(plan.store)
     missing = [step for step in plan.steps if not store.has(step.key)]
     alive = now.pid is not None and _is_alive(now.pid) and bool(missing)
