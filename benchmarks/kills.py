@@ -166,7 +166,9 @@ def killed_in_exports(scene: Scene, kills: int, chance: np.random.Generator, tal
     results, pages = {}, {}
     for other in (False, True):
         scene.run(other)
-        results[other], pages[other] = scene.files(), scene.page()
+        results[other] = scene.files()
+        pages[scene.page()] = other
+    pages |= _pages_while_the_other_is_planned(scene, results)
     length = _export_length(scene)
     print(f"{scene.name}: results are written in {length:.2f} s", flush=True)
     for number in range(kills):
@@ -183,13 +185,24 @@ def killed_in_exports(scene: Scene, kills: int, chance: np.random.Generator, tal
         tally.kills += 1
         tally.in_exports += 1
         page = scene.page()
-        tally.mixed += page not in pages.values()
-        told = {pages[other]: "new", pages[not other]: "old"}.get(page, "MIXED")
+        tally.mixed += page not in pages
+        told = "MIXED" if page not in pages else "new" if pages[page] == other else "old"
         print(
             f"{scene.name}: export {number + 1} of {kills} killed at {draft}; the results are the {told} ones",
             flush=True,
         )
         _finish(scene, results[other], tally, other)
+
+
+def _pages_while_the_other_is_planned(scene: Scene, results: dict[bool, dict[str, bytes]]) -> dict[bytes, bool]:
+    """Pages of results that are older than the plan beside them, which they say."""
+    found = {}
+    for other in (False, True):
+        scene.run(other)
+        if "plan.json" in results[not other]:
+            (scene.out / "plan.json").write_bytes(results[not other]["plan.json"])
+            found[scene.page()] = other
+    return found
 
 
 def _killed(scene: Scene, tally: Tally, alone: bool, life: float) -> bool:
