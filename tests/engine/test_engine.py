@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -228,6 +229,36 @@ def test_the_time_of_a_group_is_shared_by_its_steps_and_so_is_its_progress(tmp_p
     assert sum(times.seconds[1:]) >= 0.6
     assert max(times.seconds[1:]) < sum(times.seconds[1:]) / 2  # a third each
     assert times.moved == {"first", "add 10", "add 20", "add 30"}
+
+
+def test_what_a_step_warns_of_is_heard_and_its_other_notes_are_not(tmp_path: Path) -> None:
+    store, plan, watcher = Store(tmp_path / "store"), Plan(), Notes()
+    plan.add("warns", f"{TOY}:warn", {})
+    assert run_plan(plan, store, LocalPool(store, 1), [watcher]).done == 1
+    assert watcher.said == ["the work was damaged and is started again"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_worker_uses_one_thread_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    store, plan = Store(tmp_path / "store"), Plan()
+    step = plan.add("threads", f"{TOY}:count_threads", {})
+    assert run_plan(plan, store, LocalPool(store, workers)).done == 1
+    assert (store.fetch(step.key) / "threads").read_text(encoding="utf-8") == "1"
+
+
+def test_a_worker_that_does_not_listen_is_stopped(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), Plan()
+    pool = LocalPool(store, 1)
+    pool.start([plan.add("hangs", f"{TOY}:hang", {"log": str(tmp_path)})])
+    while not (tmp_path / "hangs").exists():
+        assert not pool.wait()
+    began = time.monotonic()
+    pool.stop()
+    assert time.monotonic() - began < 2
+    assert not multiprocessing.active_children()
 
 
 def test_no_worker_at_all_is_refused(tmp_path: Path) -> None:

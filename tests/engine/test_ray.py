@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -11,8 +14,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_engine import Here
+from test_engine import Here, Notes
 
+import attentest
 from attentest.engine import Plan, Store, run_plan
 from attentest.engine.on_ray import RayPool
 from attentest.errors import InputError
@@ -32,8 +36,9 @@ STUDY = {
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    here = str(Path(__file__).parent)
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": here}})
+    source = Path(attentest.__file__).parents[1]  # that of the tests, also where another one is installed
+    path = os.pathsep.join(map(str, (Path(__file__).parent, source)))
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": path}})
     yield
     ray.shutdown()
 
@@ -97,9 +102,37 @@ def test_failed_steps_on_ray(cluster: None, tmp_path: Path) -> None:
     assert outcome.done == 1
 
 
-def test_ray_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
+@pytest.mark.slow
+def test_warnings_of_steps_on_ray(cluster: None, tmp_path: Path) -> None:
+    store, plan, watcher = Store(tmp_path / "store"), Plan(), Notes()
+    plan.add("warns", "toy_steps:warn", {})
+    assert run_plan(plan, store, RayPool(store), [watcher]).done == 1
+    assert watcher.said == ["the work was damaged and is started again"]
 
+
+@pytest.mark.slow
+def test_ctrl_c(tmp_path: Path) -> None:
+    ray.shutdown()
+    command = [sys.executable, "-m", "attentest", "audit", "planted", "-o", "rows=2000", "--engine", "ray", "--json"]
+    command += ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "audit")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    status, deadline = tmp_path / "audit" / "status.json", time.monotonic() + 120
+    while not status.exists() or not json.loads(status.read_text(encoding="utf-8"))["running"]:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert time.monotonic() - sent < 5
+    assert process.returncode == 130
+    assert said.splitlines()[-1].startswith("attentest: Interrupted. Run the same command again to resume")
+    assert "Traceback" not in said
+
+
+def test_ray_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match="not installed"):
         RayPool(Store(tmp_path))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
+from attentest.progress import Listener
 
 
 def add(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: object) -> None:
@@ -40,7 +42,25 @@ def fail(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener:
     raise InputError("this one never works")
 
 
+def warn(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: Listener) -> None:
+    listener.note("nobody needs to know")
+    listener.warning("the work was damaged and is started again")
+
+
 def mark(settings: dict[str, Any]) -> None:
     if "log" in settings:
         with (Path(settings["log"]) / "ran").open("a") as file:
             file.write(f"{settings['number']}\n")
+
+
+def count_threads(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: object) -> None:
+    import torch
+
+    (out / "threads").write_text(str(torch.get_num_threads()))
+
+
+def hang(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: object) -> None:
+    """Whatever it is told."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    (Path(settings["log"]) / "hangs").touch()
+    time.sleep(600)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from attentest.engine.plan import Step
 from attentest.engine.scheduler import Event
 from attentest.engine.store import Store
 from attentest.errors import InputError
+from attentest.progress import Listener
 
 
 class RayPool:
@@ -27,7 +31,8 @@ class RayPool:
         if self._mine:
             _knock(address)
             try:
-                ray.init(address=address, log_to_driver=False, configure_logging=False)
+                with _same_handlers():
+                    ray.init(address=address, log_to_driver=False, configure_logging=False)
             except (ConnectionError, ValueError, RuntimeError) as error:
                 raise InputError(f"Ray at '{address}' cannot be reached: {str(error).splitlines()[0]}") from error
         self.slots = max(1, int(ray.cluster_resources().get("CPU", 1) // cpus))
@@ -61,6 +66,17 @@ class RayPool:
         return events
 
 
+@contextmanager
+def _same_handlers() -> Iterator[None]:
+    """Ray answers SIGTERM with a stack trace; a program that handles signals itself still does so afterwards."""
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    yield
+    if threading.current_thread() is threading.main_thread():
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, handler)
+
+
 def _knock(address: str | None) -> None:
     """Ray itself would knock for minutes at a door where nobody is, and then end the process."""
     host, colon, port = (address or "").rpartition("://")[2].rpartition(":")
@@ -78,4 +94,17 @@ def _attempt(steps: list[Step], place: str) -> list[Event]:
     from attentest.engine.local import attempt
 
     torch.set_num_threads(1)
-    return list(attempt(steps, Store(place)))
+    events: list[Event] = []
+    for fate in attempt(steps, Store(place), lambda step: _Warnings(step.key, events)):
+        events.append(fate)  # behind what its step warned of
+    return events
+
+
+class _Warnings(Listener):
+    """Keeps warnings for the end of the task."""
+
+    def __init__(self, key: str, events: list[Event]) -> None:
+        self.key, self.events = key, events
+
+    def warning(self, sentence: str) -> None:
+        self.events.append(Event(self.key, "note", sentence))
