@@ -11,3 +11,7 @@ class Listener:
 
     def note(self, sentence: str) -> None:
         """Something the user should know: what was dropped, cut or assumed."""
+
+    def warning(self, sentence: str) -> None:
+        """A note that the user gets from worker processes, too, whose other notes nobody hears."""
+        self.note(sentence)

@@ -230,6 +230,13 @@ def test_the_time_of_a_group_is_shared_by_its_steps_and_so_is_its_progress(tmp_p
     assert times.moved == {"first", "add 10", "add 20", "add 30"}
 
 
+def test_what_a_step_warns_of_is_heard_and_its_other_notes_are_not(tmp_path: Path) -> None:
+    store, plan, watcher = Store(tmp_path / "store"), Plan(), Notes()
+    plan.add("warns", f"{TOY}:warn", {})
+    assert run_plan(plan, store, LocalPool(store, 1), [watcher]).done == 1
+    assert watcher.said == ["the work was damaged and is started again"]
+
+
 def test_no_worker_at_all_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least 1"):
         LocalPool(Store(tmp_path / "store"), 0)

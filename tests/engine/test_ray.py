@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_engine import Here
+from test_engine import Here, Notes
 
+import attentest
 from attentest.engine import Plan, Store, run_plan
 from attentest.engine.on_ray import RayPool
 from attentest.errors import InputError
@@ -32,8 +33,9 @@ STUDY = {
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    here = str(Path(__file__).parent)
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": here}})
+    source = Path(attentest.__file__).parents[1]  # that of the tests, also where another one is installed
+    path = os.pathsep.join(map(str, (Path(__file__).parent, source)))
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": path}})
     yield
     ray.shutdown()
 
@@ -95,6 +97,14 @@ def test_failed_steps_on_ray(cluster: None, tmp_path: Path) -> None:
     outcome = run_plan(plan, store, RayPool(store))
     assert outcome.failed == {"broken": "this one never works"}
     assert outcome.done == 1
+
+
+@pytest.mark.slow
+def test_warnings_of_steps_on_ray(cluster: None, tmp_path: Path) -> None:
+    store, plan, watcher = Store(tmp_path / "store"), Plan(), Notes()
+    plan.add("warns", "toy_steps:warn", {})
+    assert run_plan(plan, store, RayPool(store), [watcher]).done == 1
+    assert watcher.said == ["the work was damaged and is started again"]
 
 
 def test_ray_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

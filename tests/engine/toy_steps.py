@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
+from attentest.progress import Listener
 
 
 def add(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: object) -> None:
@@ -38,6 +39,11 @@ def add_together(tasks: list[Any], listener: object) -> None:
 def fail(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: object) -> None:
     (out / "half").write_text("half")
     raise InputError("this one never works")
+
+
+def warn(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: Listener) -> None:
+    listener.note("nobody needs to know")
+    listener.warning("the work was damaged and is started again")
 
 
 def mark(settings: dict[str, Any]) -> None:

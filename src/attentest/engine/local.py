@@ -181,7 +181,7 @@ def _attempt(step: Step, store: Store, listener: Listener) -> Event:
 
 
 class _Report(Listener):
-    """Sends progress up the pipe, at most every hundredth of a stage."""
+    """Sends warnings up the pipe, and progress at most every hundredth of a stage."""
 
     def __init__(self, key: str, pipe: Connection) -> None:
         self.key, self.pipe, self.last = key, pipe, ("", -1)
@@ -191,3 +191,6 @@ class _Report(Listener):
         if now != self.last:
             self.last = now
             self.pipe.send(Event(self.key, "progress", stage, done / max(total, 1)))
+
+    def warning(self, sentence: str) -> None:
+        self.pipe.send(Event(self.key, "note", sentence))

@@ -10,6 +10,7 @@ from attentest.engine.plan import Step
 from attentest.engine.scheduler import Event
 from attentest.engine.store import Store
 from attentest.errors import InputError
+from attentest.progress import Listener
 
 
 class RayPool:
@@ -78,4 +79,17 @@ def _attempt(steps: list[Step], place: str) -> list[Event]:
     from attentest.engine.local import attempt
 
     torch.set_num_threads(1)
-    return list(attempt(steps, Store(place)))
+    events: list[Event] = []
+    for fate in attempt(steps, Store(place), lambda step: _Warnings(step.key, events)):
+        events.append(fate)  # behind what its step warned of
+    return events
+
+
+class _Warnings(Listener):
+    """Keeps warnings for the end of the task."""
+
+    def __init__(self, key: str, events: list[Event]) -> None:
+        self.key, self.events = key, events
+
+    def warning(self, sentence: str) -> None:
+        self.events.append(Event(self.key, "note", sentence))
