@@ -8,6 +8,7 @@ import math
 import os
 import re
 import shutil
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,8 @@ import pyarrow.parquet as pq
 from attentest.errors import InputError
 
 Kind = TypeVar("Kind")
+LARGEST_JSON = 1 << 29  # bytes; the largest that is written is the vocabulary of a large corpus
+_DRAFT = re.compile(r"\..+\.(\d+)\.attentest", re.DOTALL)
 
 
 def is_folder(path: Path) -> bool:
@@ -36,10 +39,17 @@ def name_of(path: Path) -> str:
 def hash_of(file: Path) -> str:
     """A hash of a file's content."""
     try:
+        expect_file(file)
         with file.open("rb") as handle:
             return hashlib.file_digest(handle, "sha256").hexdigest()[:16]
     except OSError as error:
         raise InputError(f"{file} cannot be read: {error.strerror}.") from error
+
+
+def expect_file(path: Path) -> None:
+    """Refuse what is there but no plain file: to read a pipe or a device may never end."""
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        raise InputError(f"{path} is not a file.")
 
 
 def make_folder(folder: Path) -> None:
@@ -60,9 +70,44 @@ def copy_folder(source: Path, target: Path) -> Path:
     return target
 
 
+def draft_of(path: Path) -> Path:
+    """Where this process makes what will be moved to `path`."""
+    return path.with_name(f".{path.name}.{os.getpid()}.attentest")
+
+
+def is_draft(path: Path) -> bool:
+    return _DRAFT.fullmatch(path.name) is not None
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove what processes that were killed had begun; this one has begun nothing yet if a draft bears its number."""
+    for entry in filter(is_draft, list(folder.iterdir())):
+        process = int(_DRAFT.sub(r"\1", entry.name))
+        if process == os.getpid() or not is_alive(process):
+            remove(entry)
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft = draft_of(path)
     try:
         write(draft)
         with draft.open("rb") as handle:
@@ -98,13 +143,25 @@ def without_nan(content: Any) -> Any:
 
 def read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        expect_file(path)
+        if path.stat().st_size > LARGEST_JSON:
+            raise InputError(f"{path} is larger than any file that attentest writes.")
+        return json.loads(path.read_text(encoding="utf-8"), parse_float=_finite, parse_constant=_finite)
     except FileNotFoundError as error:
         raise InputError(
             f"{path} is not there; {path.parent} is not finished, or not a folder that attentest wrote."
         ) from error
+    except InputError:
+        raise
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged or was not written by attentest ({error}).") from error
+
+
+def _finite(number: str) -> float:
+    """What is not defined is null in our files, so that NaN and numbers beyond all bounds are of somebody else."""
+    if not math.isfinite(found := float(number)):
+        raise ValueError(f"{number[:20]} is no number")
+    return found
 
 
 def read_as(path: Path, kind: type[Kind]) -> Kind:
@@ -150,6 +207,7 @@ def read_table(path: Path) -> pa.Table:
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read whole by the thread that asks: a small table is not worth a pool of them."""
+    expect_file(path)
     # pyarrow's own read_table scans with two thread pools and was seen to wait on them for ever on a loaded machine
     with arrow_file(path) as opened, pq.ParquetFile(opened, pre_buffer=False) as file:
         return file.read(columns=None if columns is None else list(columns), use_threads=False)

@@ -120,7 +120,7 @@ def test_a_folder_that_is_no_run_is_never_written_to(corpus: attentest.Corpus, t
 
 
 def test_leftover_drafts_of_a_killed_process_do_not_claim_a_folder(corpus: attentest.Corpus, tmp_path: Path) -> None:
-    (tmp_path / ".run.json.123").write_text("{")
+    (tmp_path / ".run.json.123.attentest").write_text("{")
     assert attentest.train(corpus, tmp_path, epochs=1, **TINY).finished
 
 

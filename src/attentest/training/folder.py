@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from attentest.errors import InputError
+from attentest.files import is_draft, remove_drafts
 
 # everything a run may leave in its folder
 FILES = (
@@ -26,7 +27,7 @@ AUDITED = "model"  # in the folder of an audit: the run of the audited model
 
 def holds_files(folder: Path) -> bool:
     """Whether there is anything but the drafts a killed process may have left."""
-    return any(not _is_draft(file) and file.name != LOCK for file in folder.iterdir())
+    return any(not is_draft(file) and file.name != LOCK for file in folder.iterdir())
 
 
 def remove_run(folder: Path) -> None:
@@ -34,11 +35,6 @@ def remove_run(folder: Path) -> None:
     try:
         for name in reversed(FILES):
             (folder / name).unlink(missing_ok=True)
-        for file in filter(_is_draft, list(folder.iterdir())):
-            file.unlink(missing_ok=True)
+        remove_drafts(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be overwritten: {error.strerror}.") from error
-
-
-def _is_draft(file: Path) -> bool:
-    return any(file.name.startswith(f".{name}.") for name in FILES)

@@ -10,7 +10,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from attentest.errors import InputError
-from attentest.files import write_bytes
+from attentest.files import expect_file, write_bytes
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
@@ -22,6 +22,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[s
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """Tensors and metadata of a safetensors file; nothing is ever unpickled."""
     try:
+        expect_file(path)
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
     except FileNotFoundError as error:
