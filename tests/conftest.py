@@ -12,10 +12,9 @@ import pytest
 from program import Program, program
 
 import attentest
-from attentest.audits import Audit, conclude
+from attentest.audits import Audit, run_audit
 from attentest.engine import Store
 from attentest.studies.audit import BUDGETS, Budget, plan_audit
-from attentest.studies.run_study import run_planned
 
 ROOT = Path(__file__).parents[1]
 
@@ -124,9 +123,8 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Audit:
     with pytest.MonkeyPatch.context() as patched:
         patched.setitem(BUDGETS, "tiny", TINY)
         expanded = plan_audit("planted", "tiny", columns={"rows": 160}, training=SIZE)
-    outcome = run_planned(expanded, place / "audit", Here, Store(place / "store"))
-    assert outcome.failed == {}
-    assert outcome.skipped == []
-    made = conclude(place / "audit", outcome)
+    made = run_audit(expanded, place / "audit", Here, Store(place / "store"))
+    assert made.outcome.failed == {}
+    assert made.outcome.skipped == []
     share("audited", place / "audit")
     return made

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import filecmp
-import os
 import shutil
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -14,18 +12,19 @@ from typing import Any, TypedDict, Unpack
 from attentest.corpora import load
 from attentest.corpora.corpus import Corpus
 from attentest.engine.choose import open_store, runner_for
-from attentest.engine.scheduler import Outcome, Watcher
+from attentest.engine.scheduler import Outcome, Runner, Watcher
 from attentest.engine.store import Store
 from attentest.errors import InputError, unknown_name
 from attentest.files import make_folder, write_table
 from attentest.models.protocol import AttentionModel
+from attentest.publish import alone_in, replacing
 from attentest.reports.result import Page
-from attentest.reports.write import write_report
+from attentest.reports.write import add_page
 from attentest.studies.audit import BUDGETS, plan_audit
 from attentest.studies.expand import StudyPlan
-from attentest.studies.folder import alone_in
+from attentest.studies.folder import PAGE, RESULTS, check_free
 from attentest.studies.results import RUN, SUMMARY, TRIAL, FindingRef, ModelResult, Summary, read_summary
-from attentest.studies.run_study import run_planned
+from attentest.studies.run_study import publishing
 from attentest.studies.steps.corpus import keep
 from attentest.studies.verdict import DEFINITIONS, check_thresholds
 from attentest.studies.verdict.judge import UNTESTED
@@ -136,10 +135,26 @@ def audit(
     kept = open_store(store)
     if corpus is not None:
         keep(planned.plan, corpus, kept)
-    outcome = run_planned(planned, folder, make_runner, kept, watchers, overwrite)
-    with alone_in(folder):  # another process may be exporting the same audit
-        _bring_model(planned, kept, folder)
-        return conclude(folder, outcome, thresholds)
+    return run_audit(planned, folder, make_runner, kept, watchers, overwrite, thresholds)
+
+
+def run_audit(
+    planned: StudyPlan,
+    folder: Path,
+    make_runner: Callable[[Store], Runner],
+    store: Store,
+    watchers: Sequence[Watcher] = (),
+    overwrite: bool = False,
+    thresholds: Mapping[str, float] | None = None,
+) -> Audit:
+    """Do what is missing of an audit; its findings, model and page are published as one."""
+    with publishing(planned, folder, make_runner, store, watchers, overwrite) as (results, outcome):
+        _bring_model(planned, store, results)
+        if outcome.failed and not read_summary(results).blocks:
+            reasons = dict.fromkeys(error.splitlines()[-1] for error in outcome.failed.values())
+            raise InputError(f"There is no model to audit: {' '.join(reasons)}")
+        report = add_page(results, thresholds or {})
+    return Audit(folder, folder / PAGE, report, outcome)
 
 
 @takes(AuditGiven, USUAL)
@@ -203,41 +218,15 @@ def _source(source: Source, columns: dict[str, Any]) -> tuple[str | Run | Corpus
     return corpus, corpus, {}
 
 
-def _bring_model(planned: StudyPlan, store: Store, folder: Path) -> None:
+def _bring_model(planned: StudyPlan, store: Store, results: Path) -> None:
     """Put the audited model's run beside its findings: `open_run` takes an audit's folder, wherever that is moved."""
-    target = folder / AUDITED
     key = next(step.key for ref, step in planned.results.items() if ref.kind == RUN)
-    if not store.has(key):  # its training failed
-        shutil.rmtree(target, ignore_errors=True)
-        return
-    source = store.fetch(key)
-    files = [name for name in FILES if (source / name).is_file()]
-    if all((target / name).is_file() and filecmp.cmp(source / name, target / name) for name in files):
-        return
-    draft = folder / f".{AUDITED}.{os.getpid()}"
-    shutil.rmtree(draft, ignore_errors=True)
-    make_folder(draft)
-    for name in files:
-        _link_or_copy(source / name, draft / name)
-    shutil.rmtree(target, ignore_errors=True)
-    draft.replace(target)
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    """A run's files are never written in place, so that the store and the audit can share them."""
-    try:
-        target.hardlink_to(source)
-    except OSError:  # another file system
-        shutil.copy2(source, target)
-
-
-def conclude(folder: Path, outcome: Outcome, thresholds: Mapping[str, float] | None = None) -> Audit:
-    """The page of an audit whose steps are done."""
-    if outcome.failed and not read_summary(folder).blocks:
-        reasons = dict.fromkeys(error.splitlines()[-1] for error in outcome.failed.values())
-        raise InputError(f"There is no model to audit: {' '.join(reasons)}")
-    report, page = write_report(folder, thresholds=thresholds or {})
-    return Audit(folder, page, report, outcome)
+    if store.has(key):  # its training may have failed
+        source = store.fetch(key)
+        make_folder(results / AUDITED)
+        for name in FILES:
+            if (source / name).is_file():
+                shutil.copy2(source / name, results / AUDITED / name)
 
 
 def audit_subject(
@@ -254,13 +243,16 @@ def audit_subject(
     fitting = [trial for trial in trials if trial.fits(subject)]
     study = f"audit of a model on {subject.data.corpus.name}"
     _check_free(folder, study, budget, overwrite)
-    findings = hold(fitting, replace(subject, folder=folder / "findings"))
-    table = folder / HEAT_MAPS / "instances.parquet"
-    make_folder(table.parent)
-    write_table(table, instances(subject))
-    accuracy = next(f.summary["accuracy"].value for f in findings if f.trial == "uniform")
-    _summary(study, budget, subject, findings, accuracy).write(folder)
-    return conclude(folder, Outcome(), thresholds)
+    make_folder(folder)
+    with alone_in(folder), replacing(folder, RESULTS) as results:
+        findings = hold(fitting, replace(subject, folder=results / "findings"))
+        table = results / HEAT_MAPS / "instances.parquet"
+        make_folder(table.parent)
+        write_table(table, instances(subject))
+        accuracy = next(f.summary["accuracy"].value for f in findings if f.trial == "uniform")
+        _summary(study, budget, subject, findings, accuracy).write(results)
+        report = add_page(results, thresholds or {})
+    return Audit(folder, folder / PAGE, report, Outcome())
 
 
 def _summary(study: str, budget: str, subject: Subject, findings: Sequence[Finding], accuracy: float) -> Summary:
@@ -299,18 +291,15 @@ def _summary(study: str, budget: str, subject: Subject, findings: Sequence[Findi
 
 def _check_free(folder: Path, study: str, budget: str, overwrite: bool) -> None:
     """Only what this writes may be written over."""
-    make_folder(folder)
-    if (folder / SUMMARY).is_file():
-        if overwrite:
-            return
-        held = read_summary(folder)
-        if (held.study, held.budget) != (study, budget):
-            raise InputError(
-                f"{folder} holds the {held.study} with the budget {held.budget}; choose another folder with `out`, or "
-                "replace it with `overwrite=True`."
-            )
-    elif any(folder.iterdir()):
-        raise InputError(f"{folder} holds files that are not an audit; choose another folder with `out`.")
+    check_free(folder, SUMMARY, "an audit")
+    if overwrite or not (folder / SUMMARY).is_file():
+        return
+    held = read_summary(folder)
+    if (held.study, held.budget) != (study, budget):
+        raise InputError(
+            f"{folder} holds the {held.study} with the budget {held.budget}; choose another folder with `out`, or "
+            "replace it with `overwrite=True`."
+        )
 
 
 def _fitted(settings: Mapping[str, Any], subject: Subject) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 from attentest.display.tables import html_table, text_table
 from attentest.engine.scheduler import Outcome
 from attentest.reports.result import Page
-from attentest.reports.write import verdicts_of, write_report
+from attentest.reports.write import add_page, verdicts_of
 from attentest.studies.comparison import plan_comparison
-from attentest.studies.folder import alone_in
-from attentest.studies.run_study import USUAL, RunningGiven, planned_runs
+from attentest.studies.folder import PAGE
+from attentest.studies.run_study import USUAL, RunningGiven, publishing, running
 from attentest.studies.verdict import check_thresholds
 from attentest.training.keywords import takes
 from attentest.training.run import Run
@@ -98,10 +98,10 @@ def compare(
 ) -> Comparison:
     """Run the same trials on two finished runs, measure how far they are apart, and write one page about both."""
     check_thresholds(thresholds or {})
-    run_plan = planned_runs(given)
+    how = running(given)
     first, second = (run if isinstance(run, Run) else Run(run) for run in (a, b))
     folder = Path(out)
-    outcome = run_plan(plan_comparison(first, second, budget, texts, device), folder)
-    with alone_in(folder):  # another process may be exporting the same comparison
-        report, page = write_report(folder, thresholds=thresholds or {})
-    return Comparison(folder, page, report, outcome)
+    planned = plan_comparison(first, second, budget, texts, device)
+    with publishing(planned, folder, **how) as (results, outcome):
+        report = add_page(results, thresholds or {})
+    return Comparison(folder, folder / PAGE, report, outcome)

@@ -19,14 +19,13 @@ from page_tree import Tree
 from test_engine import Here
 
 import attentest
-from attentest.audits import Audit, conclude
+from attentest.audits import Audit, run_audit
 from attentest.engine import Step, Store
 from attentest.engine.scheduler import Event
 from attentest.models.protocol import Encoded, Weights
 from attentest.studies import audit as module
 from attentest.studies.audit import BUDGETS, plan_audit
 from attentest.studies.expand import StudyPlan
-from attentest.studies.run_study import run_planned
 from attentest.studies.verdict import DEFINITIONS
 from attentest.text.batches import Batch
 from attentest.trials import TRIALS, Subject, subject_of
@@ -235,9 +234,8 @@ def test_heat_maps_of_an_audit_have_the_trained_adversary(audited: Audit) -> Non
 
 def test_a_model_that_cannot_be_trained_is_told(tmp_path: Path) -> None:
     expanded = plan_audit("planted", columns=ROWS, texts=5, training={**SIZE, "lr": 1e30})
-    outcome = run_planned(expanded, tmp_path / "audit", Here, Store(tmp_path / "store"))
     with pytest.raises(attentest.InputError, match=r"no model to audit: Training diverged .* lower `lr`"):
-        conclude(tmp_path / "audit", outcome)
+        run_audit(expanded, tmp_path / "audit", Here, Store(tmp_path / "store"))
 
 
 class Unlucky(Here):
@@ -255,8 +253,7 @@ def test_what_failed_is_said_and_not_judged(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setitem(BUDGETS, "quick", few)
     monkeypatch.setattr(module, "trials_of", lambda budget, rationales: {"uniform": {}})
     expanded = plan_audit("planted", columns=ROWS, texts=5, training=SIZE)
-    outcome = run_planned(expanded, tmp_path / "audit", Unlucky, Store(tmp_path / "store"))
-    found = conclude(tmp_path / "audit", outcome)
+    found = run_audit(expanded, tmp_path / "audit", Unlucky, Store(tmp_path / "store"))
     assert list(found.failed.values()) == ["no luck"]
     assert found.answer("stable") == "not tested"
     assert found.answer("needed") != "not tested"

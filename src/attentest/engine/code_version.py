@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGE = "attentest"
-SPEAKING = (  # modules that show and tell: no result depends on them
+SPEAKING = (  # modules that show, tell and put things into their place: no result depends on them
     *("display.heatmaps", "display.show", "display.tables"),
-    *("errors", "lazy", "progress", "version"),
+    *("errors", "lazy", "locks", "progress", "publish", "version"),
 )
 SAID_ON_PAGES = ("how_to_read", "source", "needs")  # class variables that a page reads from the class
 _ROOT = Path(__file__).parents[1]

@@ -11,13 +11,16 @@ from typing import Any
 from attentest.errors import InputError
 from attentest.files import is_folder, make_folder, name_of, read_as, read_table, write_table
 from attentest.measures.intervals import Estimate, independent_difference
+from attentest.publish import of_earlier_plan
 from attentest.reports.contents import Block, Difference, Figure, Instance, Report, Section
 from attentest.reports.instances import read_instances, write_csv
 from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
 from attentest.studies import comparison
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
+from attentest.studies.folder import PLAN, VERDICT
 from attentest.studies.results import EXPERIMENT, SUMMARY, TRIAL, ModelResult, Summary, read_summary, result_of_run
 from attentest.studies.verdict import judge
+from attentest.training.record import RUN
 from attentest.training.run import Run
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.instances import HEAT_MAPS, instances
@@ -29,29 +32,32 @@ from attentest.version import __version__
 
 Thresholds = Mapping[str, float]
 COMPARISON = comparison.NAME
-VERDICT = "verdict.json"
 
 
-def gather(folder: Path, page: Path, thresholds: Thresholds) -> Report:
-    """`page` is where the page will lie: links to files start there."""
+def gather(folder: Path, start: Path, companions: Path, thresholds: Thresholds, beside: str = HEAT_MAPS) -> Report:
+    """What the page of a folder shows.
+
+    Links to files start at `start`. Files that belong to the page are made in `companions`, which will lie beside it as
+    `beside`.
+    """
+    reader = _Reader(folder, start, companions, beside, thresholds)
+    return {SUMMARY: reader.study, RUN: reader.run, FINDING: reader.trial}[mark_of(folder)]()
+
+
+def mark_of(folder: Path) -> str:
+    """The file that tells what a folder holds."""
     if not is_folder(folder):
         raise InputError(f"{folder}: there is no such folder.")
-    beside = folder / HEAT_MAPS if page.parent.resolve() == folder.resolve() else page.with_name(f"{page.stem}_files")
-    reader = _Reader(folder, page.parent, beside, thresholds)
-    if (folder / SUMMARY).is_file():
-        return reader.study()
-    if (folder / "run.json").is_file():
-        return reader.run()
-    if (folder / FINDING).is_file():
-        return reader.trial()
-    if (folder / "plan.json").is_file():
+    for mark in (SUMMARY, RUN, FINDING):
+        if (folder / mark).is_file():
+            return mark
+    if (folder / PLAN).is_file():
         raise InputError(
             f"{folder} is not finished (see its progress with: attentest status {folder}); run the same command again "
             "to resume."
         )
     raise InputError(
-        f"{folder} is not the folder of an audit, a study, a run or a trial: it has no summary.json, run.json or "
-        "finding.json."
+        f"{folder} is not the folder of an audit, a study, a run or a trial: it has no {SUMMARY}, {RUN} or {FINDING}."
     )
 
 
@@ -73,7 +79,8 @@ class Judged:
 class _Reader:
     folder: Path
     start: Path  # where links start
-    companions: Path  # the folder of files that belong to the page: there may be no room to write in `folder`
+    companions: Path  # where files that belong to the page are made …
+    beside: str  # … and what this will be called beside the page
     thresholds: Thresholds
 
     def study(self) -> Report:
@@ -95,7 +102,7 @@ class _Reader:
             kind=summary.kind,
             lead=lead,
             facts=[*([("budget", f"{summary.budget}{rows}")] if summary.budget else []), ("attentest", __version__)],
-            notes=notes_of(summary),
+            notes=[*self._of_earlier_plan(), *notes_of(summary)],
             blocks=blocks,
             figures=[self._figure(self.folder, chart) for chart in summary.figures],
             directions=summary.directions,
@@ -108,6 +115,11 @@ class _Reader:
                 for kind, path in _both(self.folder / name)
             },
         )
+
+    def _of_earlier_plan(self) -> list[str]:
+        if not of_earlier_plan(self.folder, self.folder / PLAN):
+            return []
+        return ["These are results of an earlier time: what was planned here since is not finished."]
 
     def run(self) -> Report:
         run = Run(self.folder)
@@ -230,6 +242,8 @@ class _Reader:
         return {"CSV": self._link(beside), "Parquet": self._link(table)}
 
     def _link(self, path: Path) -> str:
+        if path.is_relative_to(self.companions):
+            return f"{self.beside}/{path.relative_to(self.companions).as_posix()}"
         return Path(os.path.relpath(path, self.start)).as_posix()
 
     def _rows(self, name: str) -> list[dict[str, Any]]:

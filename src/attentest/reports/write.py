@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
-from attentest.files import make_folder, write_bytes, write_json
+from attentest.errors import InputError
+from attentest.files import draft_of, make_folder, remove, write_bytes, write_json
+from attentest.publish import alone_in, check_whole, replacing, settle
 from attentest.reports.contents import Report
-from attentest.reports.gather import VERDICT, Thresholds, gather, kept_thresholds
+from attentest.reports.gather import Thresholds, gather, kept_thresholds, mark_of
 from attentest.reports.page import render
-
-PAGE = "report.html"
+from attentest.studies.folder import PAGE, VERDICT
+from attentest.trials.instances import HEAT_MAPS
 
 
 def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds | None = None) -> tuple[Report, Path]:
@@ -18,15 +21,56 @@ def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds 
 
     Thresholds that are given are kept in the folder, so that the page says the same the next time.
     """
-    place = page or folder / PAGE
+    mark_of(folder)
+    settle(folder)
     chosen = kept_thresholds(folder) if thresholds is None else dict(thresholds)
-    report = gather(folder, place, chosen)
-    if place.resolve().parent == folder.resolve() and any(block.verdicts for block in report.blocks):
-        write_json(folder / VERDICT, {"thresholds": chosen, "models": verdicts_of(report)})
-    text = render(report)
-    make_folder(place.parent)
-    write_bytes(place, text.encode())
-    return report, place
+    place = page or folder / PAGE
+    if place.resolve() == (folder / PAGE).resolve():
+        return _write_into(folder, chosen), place
+    return _write_elsewhere(folder, place, chosen), place
+
+
+def _write_into(folder: Path, thresholds: Thresholds) -> Report:
+    """The page and what belongs to it take the place of the earlier ones as one."""
+    with alone_in(folder), replacing(folder, (PAGE, VERDICT, HEAT_MAPS)) as draft:
+        if (folder / HEAT_MAPS).exists():
+            shutil.copytree(folder / HEAT_MAPS, draft / HEAT_MAPS)
+        report = _add(folder, draft, thresholds)
+        check_whole(folder)
+    return report
+
+
+def _write_elsewhere(folder: Path, page: Path, thresholds: Thresholds) -> Report:
+    """There may be no room to write in `folder`."""
+    make_folder(page.parent)
+    files = page.with_name(f"{page.stem}_files")
+    draft = draft_of(files)
+    try:
+        report = gather(folder, page.parent, draft, thresholds, files.name)
+        check_whole(folder)
+        text = render(report)
+        if draft.exists():
+            remove(files)
+            draft.replace(files)
+    except OSError as error:
+        raise InputError(f"{page} cannot be written: {error.strerror or error}.") from error
+    finally:
+        remove(draft)
+    write_bytes(page, text.encode())
+    return report
+
+
+def add_page(results: Path, thresholds: Thresholds) -> Report:
+    """Page and verdict among results that are not published yet."""
+    return _add(results, results, thresholds)
+
+
+def _add(folder: Path, draft: Path, thresholds: Thresholds) -> Report:
+    report = gather(folder, folder, draft / HEAT_MAPS, thresholds)
+    if any(block.verdicts for block in report.blocks):
+        write_json(draft / VERDICT, {"thresholds": dict(thresholds), "models": verdicts_of(report)})
+    write_bytes(draft / PAGE, render(report).encode())
+    return report
 
 
 def verdicts_of(report: Report) -> dict[str, list[dict[str, Any]]]:

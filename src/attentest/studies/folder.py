@@ -13,15 +13,18 @@ from typing import Any
 
 from attentest.engine.plan import Step
 from attentest.engine.scheduler import Watcher
-from attentest.engine.store import MANIFEST, Store, lock
+from attentest.engine.store import MANIFEST, Store
 from attentest.errors import InputError
-from attentest.files import make_folder, read_as, write_json
+from attentest.files import is_alive, is_draft, is_folder, make_folder, read_as, write_json
+from attentest.publish import LOCK, NEXT, alone_in, is_published, replacing
 from attentest.studies.expand import StudyPlan
+from attentest.training.folder import AUDITED
 from attentest.trials.instances import HEAT_MAPS
 
 TABLES = ("ours", "means", "beside_published", "directions")
-RESULTS = {  # what a summary may leave in a study's folder
-    *("findings", "figures", HEAT_MAPS, "comparison", "summary.json", "summary.md"),
+PAGE, VERDICT = "report.html", "verdict.json"
+RESULTS = {  # what a study, an audit or a comparison may leave in its folder
+    *("findings", "figures", HEAT_MAPS, "comparison", "summary.json", "summary.md", AUDITED, PAGE, VERDICT),
     *(f"{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")),
 }
 STATUS, PLAN = "status.json", "plan.json"
@@ -71,24 +74,38 @@ def write_plan(folder: Path, expanded: StudyPlan, store: Store, overwrite: bool 
 
     A folder that holds other work, or the same with other settings, is refused unless it may be overwritten.
     """
+    check_free(folder, PLAN, "a study")
     make_folder(folder)
-    study, plan, fingerprints = expanded.study.name, expanded.plan, expanded.fingerprints
-    notes = []
-    if (folder / PLAN).exists() and not overwrite:
-        earlier = _earlier(folder)
-        held = _other_work(earlier, expanded)
-        if held is not None:
-            raise InputError(f"{folder} holds {held}; {_WAY_OUT}")
-        for name, fingerprint in earlier.corpora.items():
-            if fingerprints.get(name, fingerprint) != fingerprint:
-                notes.append(f"{name} has changed since the last run; the steps that depend on it are run again.")
-    elif not (folder / PLAN).exists() and any(entry.name != ".lock" for entry in folder.iterdir()):
-        raise InputError(f"{folder} holds files that are not a study; choose another folder with `out`.")
-    steps = [PlannedStep(step.key, step.name, step.seconds) for step in plan]
-    settings = dict(expanded.settings)
-    write_json(folder / PLAN, asdict(PlanRecord(study, expanded.budget, settings, store.place, fingerprints, steps)))
-    store.register(folder, [step.key for step in plan])
+    with alone_in(folder):
+        check_free(folder, PLAN, "a study")  # another process may have been here meanwhile
+        notes = [] if overwrite or not (folder / PLAN).exists() else _compared(folder, expanded)
+        steps = [PlannedStep(step.key, step.name, step.seconds) for step in expanded.plan]
+        about = (expanded.study.name, expanded.budget, dict(expanded.settings), store.place, expanded.fingerprints)
+        write_json(folder / PLAN, asdict(PlanRecord(*about, steps)))
+        store.register(folder, [step.key for step in expanded.plan])
     return notes
+
+
+def check_free(folder: Path, mark: str, kind: str) -> None:
+    """Refuse a folder with files that are nobody's, as it has no `mark`; what a killed process left does not count."""
+    if not is_folder(folder) or (folder / mark).exists():
+        return
+    ours = {LOCK, NEXT, STATUS}
+    if any(entry.name not in ours and not is_draft(entry) for entry in folder.iterdir()):
+        raise InputError(f"{folder} holds files that are not {kind}; choose another folder with `out`.")
+
+
+def _compared(folder: Path, expanded: StudyPlan) -> list[str]:
+    """What has changed since the folder was planned; refused if it holds other work."""
+    earlier = _earlier(folder)
+    held = _other_work(earlier, expanded)
+    if held is not None:
+        raise InputError(f"{folder} holds {held}; {_WAY_OUT}")
+    return [
+        f"{name} has changed since the last run; the steps that depend on it are run again."
+        for name, fingerprint in earlier.corpora.items()
+        if expanded.fingerprints.get(name, fingerprint) != fingerprint
+    ]
 
 
 _WAY_OUT = "choose another folder with `out`, or replace it with `overwrite=True`."
@@ -149,6 +166,11 @@ class StatusFile(Watcher):
         self.now.failed[step.name] = error
         self._write(force=True)
 
+    def ended(self) -> None:
+        """Only what failed is worth keeping: a folder is the same however often its plan was taken up."""
+        self.now = StatusRecord(None, {}, self.now.failed, 1.0)
+        self._write(force=True)
+
     def _write(self, force: bool = False) -> None:
         if force or time.monotonic() - self.last > _EVERY:
             self.last = time.monotonic()
@@ -156,30 +178,23 @@ class StatusFile(Watcher):
 
 
 def export(store: Store, summary: Step, folder: Path) -> None:
-    """Copy the tables and figures of a study out of the store; two runs of it take turns."""
+    """Put the results of a study into its folder; a page that shows these already stays."""
     source = store.fetch(summary.key)
+    names = [file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file()]
     with alone_in(folder):
-        for name in RESULTS - {entry.name for entry in source.iterdir()}:  # of another time
-            if (folder / name).is_dir():
-                shutil.rmtree(folder / name)
-            else:
-                (folder / name).unlink(missing_ok=True)
-        for entry in source.iterdir():
-            target, draft = folder / entry.name, folder / f".{entry.name}.{os.getpid()}"
-            if entry.is_dir():
-                shutil.copytree(entry, draft)
-                shutil.rmtree(target, ignore_errors=True)
-                draft.replace(target)
-            elif entry.name != MANIFEST:
-                shutil.copy2(entry, draft)
-                draft.replace(target)
+        published = is_published(folder, source, [name for name in names if name != MANIFEST])
+    if not published:
+        with exporting(store, summary, folder):
+            pass
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    with (folder / ".lock").open("wb") as handle:
-        lock(handle)
-        yield
+def exporting(store: Store, summary: Step, folder: Path) -> Iterator[Path]:
+    """A draft with the results of a study, to be completed: all of it is published as one."""
+    source = store.fetch(summary.key)
+    with alone_in(folder), replacing(folder, RESULTS, folder / PLAN) as draft:
+        shutil.copytree(source, draft, dirs_exist_ok=True, ignore=shutil.ignore_patterns(MANIFEST))
+        yield draft
 
 
 @dataclass(frozen=True)
@@ -203,7 +218,7 @@ def status(folder: Path) -> Status:
     now = read_as(folder / STATUS, StatusRecord) if (folder / STATUS).is_file() else StatusRecord(None, {}, {}, 1.0)
     store = Store(plan.store)
     missing = [step for step in plan.steps if not store.has(step.key)]
-    alive = now.pid is not None and _is_alive(now.pid) and bool(missing)
+    alive = now.pid is not None and is_alive(now.pid) and bool(missing)
     left = sum(step.seconds for step in missing) * now.pace
     return Status(
         study=plan.study,
@@ -216,13 +231,3 @@ def status(folder: Path) -> Status:
         seconds_left=round(left / (max(1, len({step.worker for step in now.running.values()})) if alive else 1), 1),
         missing=[step.name for step in missing],
     )
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from attentest.display.show import show, to_pandas
 from attentest.engine.choose import open_store, runner_for
 from attentest.engine.perform import perform
+from attentest.engine.plan import Step
 from attentest.engine.scheduler import Outcome, Runner, Watcher, run_plan
 from attentest.engine.store import Store
 from attentest.errors import unknown_name
 from attentest.files import copy_folder, read_table
 from attentest.studies import find_study
 from attentest.studies.expand import StudyPlan, budget_name, expand, with_budget
-from attentest.studies.folder import StatusFile, export, write_plan
+from attentest.studies.folder import StatusFile, export, exporting, write_plan
 from attentest.studies.schema import Study
 from attentest.training.keywords import takes
 
@@ -73,18 +75,49 @@ def run_planned(
     watchers: Sequence[Watcher] = (),
     overwrite: bool = False,
 ) -> Outcome:
+    """Do what is missing, and put the results into the folder."""
     store = store or Store()
+    outcome, summary = _run_steps(expanded, out, make_runner, store, watchers, overwrite)
+    export(store, summary, out)
+    return outcome
+
+
+@contextmanager
+def publishing(
+    expanded: StudyPlan,
+    out: Path,
+    make_runner: Callable[[Store], Runner],
+    store: Store,
+    watchers: Sequence[Watcher] = (),
+    overwrite: bool = False,
+) -> Iterator[tuple[Path, Outcome]]:
+    """Do what is missing; the results, to be completed (with a page, say) before all are published as one."""
+    outcome, summary = _run_steps(expanded, out, make_runner, store, watchers, overwrite)
+    with exporting(store, summary, out) as results:
+        yield results, outcome
+
+
+def _run_steps(
+    expanded: StudyPlan,
+    out: Path,
+    make_runner: Callable[[Store], Runner],
+    store: Store,
+    watchers: Sequence[Watcher] = (),
+    overwrite: bool = False,
+) -> tuple[Outcome, Step]:
+    """Do what is missing, down to the summary; the folder has the plan, and not yet its results."""
     summary = expanded.summarise()
     for note in write_plan(out, expanded, store, overwrite):
         for watcher in watchers:
             watcher.note(note)
     targets = [summary] if store.has(summary.key) else list(expanded.plan)
-    outcome = run_plan(expanded.plan, store, make_runner(store), [*watchers, StatusFile(out)], targets)
+    status = StatusFile(out)
+    outcome = run_plan(expanded.plan, store, make_runner(store), [*watchers, status], targets)
     if not store.has(summary.key):  # what there is, and what is missing
         summary = expanded.summarise(store.has)
         perform(summary, store)
-    export(store, summary, out)
-    return outcome
+    status.ended()
+    return outcome, summary
 
 
 class RunningGiven(TypedDict, total=False):
@@ -101,18 +134,24 @@ class RunningGiven(TypedDict, total=False):
 USUAL = {"overwrite": False, "engine": "local", "workers": None, "address": None, "store": None, "watchers": ()}
 
 
-def planned_runs(given: RunningGiven) -> Callable[[StudyPlan, Path], Outcome]:
-    """What runs a plan into a folder; made first, so that a wrong engine is refused before anything is planned."""
+class Running(TypedDict):
+    make_runner: Callable[[Store], Runner]
+    store: Store
+    watchers: Sequence[Watcher]
+    overwrite: bool
+
+
+def running(given: RunningGiven) -> Running:
+    """What `run_planned` and `publishing` are told; asked first, so that a wrong engine is refused before planning."""
     for name in given:
         if name not in USUAL:
             raise unknown_name("option", name, USUAL)
-    make_runner = runner_for(given.get("engine", "local"), given.get("workers"), given.get("address"))
-
-    def run(planned: StudyPlan, folder: Path) -> Outcome:
-        store, watchers = open_store(given.get("store")), given.get("watchers", ())
-        return run_planned(planned, folder, make_runner, store, watchers, given.get("overwrite", False))
-
-    return run
+    return Running(
+        make_runner=runner_for(given.get("engine", "local"), given.get("workers"), given.get("address")),
+        store=open_store(given.get("store")),
+        watchers=given.get("watchers", ()),
+        overwrite=given.get("overwrite", False),
+    )
 
 
 @dataclass(frozen=True)
@@ -172,10 +211,10 @@ def study(
 
     `corpus` names one or several corpora instead of the study's own, `out` the folder [studies/NAME].
     """
-    run = planned_runs(given)
+    how = running(given)
     chosen = find_study(name) if isinstance(name, str) else name
     corpora = [corpus] if isinstance(corpus, str) else list(corpus)
     folder_of_data = None if data_dir is None else Path(data_dir)
     planned = plan_study(chosen, budget, corpora, folder_of_data, rows, device)
     folder = Path(out or Path("studies") / chosen.name)
-    return StudyResult(folder, run(planned, folder))
+    return StudyResult(folder, run_planned(planned, folder, **how))

@@ -20,6 +20,7 @@ from attentest.files import copy_folder, hash_of, is_folder, name_of, read_as, r
 from attentest.models import make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
+from attentest.publish import settle
 from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
 from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
@@ -245,6 +246,8 @@ def answer_tokens(corpus: CorpusRecord, text: TextSettings, vocabulary: Vocabula
 def run_folder(folder: Path) -> Path | None:
     """Where the run is: the folder itself, or the audited model's in the folder of an audit; None if there is none."""
     places = [folder, folder / AUDITED] if is_folder(folder) else []
+    if places:
+        settle(folder)
     return next((place for place in places if (place / "run.json").is_file()), None)
 
 

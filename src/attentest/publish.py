@@ -1,0 +1,119 @@
+"""Results put into a folder as one.
+
+They are several files and folders, made in a draft beside those that they replace. Renaming the draft is the switch:
+from then on these are the results, and if the process is killed before each is in its place, whoever opens the folder
+next moves the rest. `published.json` lists every file with its hash, so that a reader notices those of another time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from attentest.errors import InputError
+from attentest.files import draft_of, hash_of, make_folder, read_as, remove, remove_drafts, write_json
+from attentest.locks import locked
+
+LOCK, NEXT, LIST, REPLACED = ".lock", ".next", "published.json", "replaced.json"
+_READ = (".json", ".parquet")  # what pages are made of; pictures and CSV files are for people
+
+
+@dataclass(frozen=True)
+class Published:
+    """What published.json says."""
+
+    plan: str  # hash of the plan that gave the results; empty where nothing was planned
+    files: dict[str, str]  # path -> hash
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Hold a folder, with everything that a killed process left in it cleared or finished."""
+    try:
+        with locked(folder / LOCK):
+            remove_drafts(folder)
+            _finish_switch(folder)
+            yield
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror or error}.") from error
+
+
+def settle(folder: Path) -> None:
+    """Finish the switch to new results if a kill cut it short."""
+    if (folder / NEXT).exists():
+        with alone_in(folder):
+            pass
+
+
+@contextmanager
+def replacing(folder: Path, names: Collection[str], plan: Path | None = None) -> Iterator[Path]:
+    """A draft to fill: what it holds takes the place of everything with these names, as one; call it alone in `folder`.
+
+    `plan` is the file that says what the results are of.
+    """
+    draft = draft_of(folder / "results")
+    make_folder(draft)
+    try:
+        yield draft
+        others = {name: was for name, was in _listed(folder).files.items() if name.partition("/")[0] not in names}
+        made = {path.relative_to(draft).as_posix(): hash_of(path) for path in draft.rglob("*") if path.is_file()}
+        planned = hash_of(plan) if plan is not None else _listed(folder).plan
+        write_json(draft / LIST, asdict(Published(planned, dict(sorted((others | made).items())))))
+        write_json(draft / REPLACED, sorted(names))
+        draft.replace(folder / NEXT)
+    finally:
+        remove(draft)
+    _finish_switch(folder)
+
+
+def check_whole(folder: Path) -> None:
+    """Refuse results of which some were published at another time, or changed since."""
+    for name, was in _listed(folder).files.items():
+        file = folder / name
+        if file.suffix in _READ and (not file.is_file() or hash_of(file) != was):
+            raise InputError(
+                f"{file} is not what {LIST} lists: it was changed, or is not of the same time as the other results in "
+                f"{folder}. Run the command that made them again."
+            )
+
+
+def is_published(folder: Path, results: Path, names: Collection[str]) -> bool:
+    """Whether a folder has just these files of `results`, unchanged."""
+    listed = _listed(folder).files
+    return all(
+        name in listed
+        and (folder / name).is_file()
+        and hash_of(folder / name) == listed[name] == hash_of(results / name)
+        for name in names
+    )
+
+
+def of_earlier_plan(folder: Path, plan: Path) -> bool:
+    """Whether the results are of another plan than the one that the folder has now."""
+    listed = _listed(folder).plan
+    return bool(listed) and plan.is_file() and hash_of(plan) != listed
+
+
+def _listed(folder: Path) -> Published:
+    return read_as(folder / LIST, Published) if (folder / LIST).is_file() else Published("", {})
+
+
+def _finish_switch(folder: Path) -> None:
+    """Move what is published to its places; a kill may come after any move, so the list goes in when all are done."""
+    following = folder / NEXT
+    if following.is_symlink() or not (following / LIST).is_file():
+        remove(following)  # nothing of it is left, or it is not ours
+        return
+    for name in read_as(following / REPLACED, list[str]):
+        if not re.fullmatch(r"[^./\0][^/\0]*", name):
+            raise InputError(f"{following / REPLACED} was not written by attentest.")
+        if (following / name).exists():
+            remove(folder / name)
+            (following / name).replace(folder / name)
+        elif name not in {path.partition("/")[0] for path in _listed(following).files}:
+            remove(folder / name)
+    (following / LIST).replace(folder / LIST)
+    remove(following)

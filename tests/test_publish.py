@@ -1,0 +1,169 @@
+"""Results are switched to as one: a kill at any moment leaves the old ones or the new, and a mixture is noticed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import attentest
+from attentest import publish
+from attentest.files import draft_of, remove_drafts
+from attentest.publish import NEXT, alone_in, check_whole, is_published, of_earlier_plan, replacing, settle
+
+NAMES = {"page.html", "numbers.json", "findings", "model"}
+OLD = {"page.html": "old", "numbers.json": "{}", "findings/a/x.json": "old a", "findings/b.json": "old b"}
+NEW = {"page.html": "new", "numbers.json": "[]", "findings/a/x.json": "new a", "model/run.json": "new"}
+
+
+class Killed(BaseException):
+    """As a SIGKILL: nothing after it runs, not even what should always run."""
+
+
+def put(folder: Path, files: dict[str, str]) -> None:
+    with alone_in(folder), replacing(folder, NAMES) as draft:
+        for name, content in files.items():
+            (draft / name).parent.mkdir(parents=True, exist_ok=True)
+            (draft / name).write_text(content)
+
+
+def held(folder: Path) -> dict[str, str]:
+    ours = (
+        path for path in folder.rglob("*") if path.is_file() and path.name not in (".lock", "published.json", "mine")
+    )
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in ours}
+
+
+@contextmanager
+def killed_at(moment: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A process that ends at the n-th change of the disk; what it had done before stays."""
+    done: list[str] = []
+
+    def counting(name: str, change: object) -> object:
+        def changed(*given: object, **named: object) -> object:
+            if len(done) == moment:
+                raise Killed
+            done.append(name)
+            return change(*given, **named)  # type: ignore[operator]
+
+        return changed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", counting("replace", Path.replace))
+        patched.setattr(publish, "remove", counting("remove", publish.remove))
+        patched.setattr(Path, "mkdir", counting("mkdir", Path.mkdir))
+        yield done
+
+
+def test_a_kill_at_any_change_of_the_disk_leaves_the_old_or_the_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = set()
+    for moment in range(100):
+        folder = tmp_path / str(moment)
+        folder.mkdir()
+        (folder / "mine").write_text("of the user")
+        put(folder, OLD)
+        assert held(folder) == OLD
+        with killed_at(moment, monkeypatch) as done:
+            try:
+                put(folder, NEW)
+                ended = True
+            except Killed:
+                ended = False
+        settle(folder)
+        found = held(folder)
+        drafts = {name for name in found if name.startswith(".results.")}
+        whole = {name: content for name, content in found.items() if name not in drafts}
+        assert whole in (OLD, NEW), f"killed after {done}"
+        check_whole(folder)
+        seen.add("new" if whole == NEW else "old")
+        put(folder, NEW)  # the same command again
+        assert held(folder) == NEW
+        assert (folder / "mine").read_text() == "of the user"
+        if ended:
+            break
+    assert ended
+    assert seen == {"old", "new"}
+    assert moment > 8
+
+
+def test_a_mixture_is_noticed(tmp_path: Path) -> None:
+    put(tmp_path, OLD)
+    (tmp_path / "numbers.json").write_text("[]")
+    with pytest.raises(attentest.InputError, match=r"numbers\.json is not what published\.json lists.*command"):
+        check_whole(tmp_path)
+    (tmp_path / "numbers.json").unlink()
+    with pytest.raises(attentest.InputError, match=r"numbers\.json"):
+        check_whole(tmp_path)
+    put(tmp_path, OLD)
+    check_whole(tmp_path)
+    (tmp_path / "page.html").unlink()  # no page is made of it
+    check_whole(tmp_path)
+
+
+def test_parts_of_the_results_are_replaced_alone(tmp_path: Path) -> None:
+    put(tmp_path, OLD)
+    with alone_in(tmp_path), replacing(tmp_path, {"page.html"}) as draft:
+        (draft / "page.html").write_text("newer")
+    assert held(tmp_path) == OLD | {"page.html": "newer"}
+    (tmp_path / "findings" / "b.json").write_text("changed")
+    with pytest.raises(attentest.InputError, match=r"b\.json"):
+        check_whole(tmp_path)
+
+
+def test_results_that_are_there_already_are_known(tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "numbers.json").write_text("{}")
+    (tmp_path / "out").mkdir()
+    assert not is_published(tmp_path / "out", tmp_path / "made", ["numbers.json"])
+    put(tmp_path / "out", OLD)
+    assert is_published(tmp_path / "out", tmp_path / "made", ["numbers.json"])
+    (tmp_path / "out" / "numbers.json").write_text("[]")
+    assert not is_published(tmp_path / "out", tmp_path / "made", ["numbers.json"])
+
+
+def test_results_of_an_earlier_plan_are_told_from_those_of_this_one(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text("{}")
+    assert not of_earlier_plan(tmp_path, plan)
+    with alone_in(tmp_path), replacing(tmp_path, NAMES, plan):
+        pass
+    assert not of_earlier_plan(tmp_path, plan)
+    plan.write_text("[]")
+    assert of_earlier_plan(tmp_path, plan)
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", "/etc", "a/b", "../x", ".ssh"])
+def test_a_list_of_somebody_else_leads_to_nothing_outside(name: str, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / NEXT).mkdir(parents=True)
+    (folder / NEXT / "published.json").write_text('{"plan": "", "files": {}}')
+    (folder / NEXT / "replaced.json").write_text(f'["{name}"]')
+    (tmp_path / "x").write_text("precious")
+    with pytest.raises(attentest.InputError, match=r"replaced\.json"):
+        settle(folder)
+    assert (tmp_path / "x").read_text() == "precious"
+    assert folder.is_dir()
+
+
+def test_a_link_in_place_of_the_next_results_is_removed_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "published.json").write_text("precious")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / NEXT).symlink_to(tmp_path / "elsewhere")
+    settle(tmp_path / "folder")
+    assert (tmp_path / "elsewhere" / "published.json").read_text() == "precious"
+    assert not (tmp_path / "folder" / NEXT).exists()
+
+
+def test_drafts_of_dead_processes_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    kept = {f".status.json.{os.getppid()}.attentest", ".notes.2024", "a.1.attentest", ".x.attentest"}
+    for name in (*kept, ".status.json.999999999.attentest", f".page.{10**30}.attentest", draft_of(tmp_path / "y").name):
+        (tmp_path / name).write_text("")
+    (tmp_path / ".results.999999998.attentest" / "findings").mkdir(parents=True)
+    remove_drafts(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == kept
