@@ -260,6 +260,8 @@ class Store:
             # a link is not followed: what it leads to is not ours
             if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
                 self._make_way(file, f"lock-{key}")
+            if file.exists() and not os.access(file, os.R_OK | os.W_OK):
+                file.chmod(0o600)
             handle = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
             if not lock(handle, wait):
                 os.close(handle)
