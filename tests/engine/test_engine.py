@@ -320,7 +320,8 @@ def test_a_commit_that_was_killed_before_the_move(tmp_path: Path) -> None:
     with store.claim(step.key) as work:
         (work / "entry.json").write_text("{}")
         (work / "sum").write_text("1")
-    store.commit(step.key, {})
+    with store.claim(step.key):
+        store.commit(step.key, {})
     assert set(store.manifest(step.key).files) == {"sum"}
     assert store.fetch(step.key)
 

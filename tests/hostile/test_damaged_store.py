@@ -326,6 +326,7 @@ def test_drafts_of_dead_processes_are_removed(process: int, tmp_path: Path) -> N
         (work / "sum").write_text("1", encoding="utf-8")
         (work / f".entry.json.{process}.attentest").write_text("{", encoding="utf-8")
         (work / f".folder.{process}.attentest").mkdir()
+    with store.claim(step.key):
         store.commit(step.key, {})
     assert {path.name for path in store.fetch(step.key).iterdir()} == {"entry.json", "sum"}
     draft = store.root / "studies" / f".a.json.{process}.attentest"

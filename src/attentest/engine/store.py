@@ -121,6 +121,8 @@ class Store:
                 if not usable:
                     self._make_way(work, f"work-{key}")
                 work.mkdir(exist_ok=True)
+                remove(work / MANIFEST)  # of a commit that was killed
+                remove_drafts(work)
             yield work
 
     def empty(self, work: Path) -> None:
@@ -132,14 +134,12 @@ class Store:
     def commit(self, key: str, about: Mapping[str, Any]) -> None:
         """Move what was made for this key into its place."""
         work = self.root / "work" / key
-        (work / MANIFEST).unlink(missing_ok=True)  # of a commit that was killed
-        remove_drafts(work)
-        files = {
-            name: {"bytes": (work / name).stat().st_size, "sha256": hash_of(work / name)}
-            for name in sorted(files_in(work))
-        }
         made = {"made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "attentest": __version__}
         with _writing(self.root):
+            files = {
+                name: {"bytes": (work / name).stat().st_size, "sha256": hash_of(work / name)}
+                for name in sorted(files_in(work))
+            }
             write_json(work / MANIFEST, {"key": key, **about, **made, "files": files})
             self._set_aside(self.path(key), key)
             work.replace(self.path(key))
@@ -180,7 +180,7 @@ class Store:
                 record = read_as(file, Registered)
                 if file.name != _register_of(record.study):
                     raise InputError(f"{file} is damaged: `study` is another one's.")
-            except InputError as error:
+            except (InputError, UnicodeEncodeError) as error:
                 raise InputError(
                     f"{str(error).rstrip('.')}. It says which results a study needs, so nothing is removed: "
                     f"run your studies again with this store, then delete {file}."
@@ -273,11 +273,11 @@ class Store:
 
 
 def _size(path: Path) -> int:
-    total = path.lstat().st_size
-    for place, folders, files in os.walk(path):
-        for name in (*folders, *files):
-            with suppress(FileNotFoundError):  # another process may be moving it
-                total += Path(place, name).lstat().st_size
+    inside = [Path(place, name) for place, folders, files in os.walk(path) for name in (*folders, *files)]
+    total = 0
+    for one in (path, *inside):
+        with suppress(FileNotFoundError):  # another process may be moving it
+            total += one.lstat().st_size
     return total
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -9,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.training.folder import LOCK, holds_files, remove_run
+from attentest.training.folder import FILES, LOCK, DamagedRunError, holds_files, remove_run
 from attentest.training.record import RESULT, RUN, read_run
 from attentest.training.settings import GROUPS, plain
 
@@ -21,7 +23,10 @@ def exclusive(folder: Path) -> Iterator[None]:
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is a file; give a folder for the run.")
         folder.mkdir(parents=True, exist_ok=True)
-        handle = (folder / LOCK).open("wb")
+        place = folder / LOCK
+        if os.path.lexists(place) and not stat.S_ISREG(place.lstat().st_mode):  # a link is not followed
+            raise DamagedRunError(f"{place} is not a file", "remove it")
+        handle = place.open("ab")
     except OSError as error:
         raise InputError(f"{folder} cannot be made or written to: {error.strerror}.") from error
     try:
@@ -48,20 +53,25 @@ def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write:
     """
     if not holds_files(folder):
         return
+    for name in FILES:
+        if os.path.lexists(folder / name) and not (folder / name).is_file():
+            raise DamagedRunError(f"{folder / name} is not a file", "remove it")
     if not (folder / RUN).exists():
-        raise InputError(f"{folder} holds files that are not a run; choose another folder.")
+        raise DamagedRunError(f"{folder} holds files that are not a run", "choose another folder")
     try:
         _, stored = read_run(folder)
     except InputError as error:
-        raise InputError(f"{folder} holds files that are not a run; choose another folder. ({error})") from error
+        raise DamagedRunError(
+            f"{folder} holds files that are not a run ({str(error).rstrip('.')})", "choose another folder"
+        ) from error
     same = _is_same(stored, identity)
     finished = (folder / RESULT).exists()
     begun = finished or (folder / "checkpoint.safetensors").exists()
     if same and not (overwrite and finished):
         return
     if begun and not overwrite:
-        raise InputError(
-            f"{folder} already holds another run; choose another folder, or replace it with `overwrite=True`."
+        raise DamagedRunError(
+            f"{folder} already holds another run", "choose another folder, or replace it with `overwrite=True`"
         )
     if write:
         remove_run(folder)
