@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import attentest
-from attentest import publish
-from attentest.files import draft_of, remove_drafts
+from attentest.files import draft_of, remove, remove_drafts
 from attentest.publish import NEXT, alone_in, check_whole, is_published, of_earlier_plan, replacing, settle
 
 NAMES = {"page.html", "numbers.json", "findings", "model"}
@@ -53,7 +52,7 @@ def killed_at(moment: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "replace", counting("replace", Path.replace))
-        patched.setattr(publish, "remove", counting("remove", publish.remove))
+        patched.setattr("attentest.publish.remove", counting("remove", remove))
         patched.setattr(Path, "mkdir", counting("mkdir", Path.mkdir))
         yield done
 
