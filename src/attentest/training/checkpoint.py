@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def load_checkpoint(folder: Path, model: Reader, optimizer: PaperOptimizer) -> P
             replace(stored, tensors=named).expect_like(expected.get(part, {}))
         stored.expect_unchanged()
         history = _history(stored)
-    except (InputError, KeyError, ValueError) as error:
+    except (InputError, KeyError, ValueError, RecursionError) as error:
         raise DamagedRunError(f"{path} is not a checkpoint of this run ({str(error).rstrip('.')})") from error
     model.load_state_dict(parts["model"])
     optimizer.load_tensors(parts["optimizer"])
@@ -57,12 +57,12 @@ def load_checkpoint(folder: Path, model: Reader, optimizer: PaperOptimizer) -> P
 def _history(stored: StoredTensors) -> list[dict[str, Any]]:
     """What was measured after each epoch; a metric may be undefined, a loss or a score never."""
     rows = checked(json.loads(stored.metadata["history"]), list[dict[str, int | float]], stored.path)
-    columns = {"epoch", "loss", "score"}
+    always = {"epoch", "loss", "score"}
     for epoch, row in enumerate(rows, 1):
-        if row.keys() != rows[0].keys() | columns or row["epoch"] != epoch:
+        fits = row.keys() == rows[0].keys() | always and row["epoch"] == epoch
+        bounded = all(abs(value) <= sys.float_info.max or value != value for value in row.values())
+        if not (fits and bounded) or any(row[name] != row[name] for name in always):
             raise InputError("its history is not one of epochs")
-        if not (math.isfinite(row["loss"]) and math.isfinite(row["score"])):
-            raise InputError("its history holds NaN")
     if not rows:
         raise InputError("its history is empty")
     return rows

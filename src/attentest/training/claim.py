@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
+from attentest.files import remove_drafts
 from attentest.training.folder import FILES, LOCK, DamagedRunError, holds_files, remove_run
 from attentest.training.record import RESULT, RUN, read_run
 from attentest.training.settings import GROUPS, plain
@@ -40,6 +41,7 @@ def exclusive(folder: Path) -> Iterator[None]:
             except OSError as error:
                 raise InputError(f"Another training writes to {folder}; wait, or choose another folder.") from error
         try:
+            remove_drafts(folder)
             yield
         finally:
             (folder / LOCK).unlink(missing_ok=True)
@@ -61,9 +63,8 @@ def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write:
     try:
         _, stored = read_run(folder)
     except InputError as error:
-        raise DamagedRunError(
-            f"{folder} holds files that are not a run ({str(error).rstrip('.')})", "choose another folder"
-        ) from error
+        what = f"{folder} holds files that are not a run ({str(error).rstrip('.')})"
+        raise DamagedRunError(what, "choose another folder") from error
     same = _is_same(stored, identity)
     finished = (folder / RESULT).exists()
     begun = finished or (folder / "checkpoint.safetensors").exists()

@@ -22,6 +22,8 @@ from attentest.training.predict import Predictions
 from attentest.training.record import RESULT, ResultRecord, read_result
 from attentest.training.tensors import write_tensors
 
+_LISTED = [name for name in FILES if name not in (CHECKPOINT, RESULT)]
+
 
 def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:
     write_tensors(folder / "model.safetensors", model.state_dict())
@@ -41,8 +43,8 @@ def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Pred
     rows = data.corpus.table.take(data.rows[test.rows])
     write_table(folder / "predictions.parquet", _predictions_table(rows, data, test))
     write_table(folder / "attention.parquet", _attention_table(rows, data, test))
-    files = {name: hash_of(folder / name) for name in FILES if name not in (CHECKPOINT, RESULT)}
-    write_json(folder / RESULT, asdict(ResultRecord(progress.best_epoch, metrics, files)))
+    files = {name: hash_of(folder / name) for name in _LISTED}
+    write_json(folder / RESULT, asdict(ResultRecord(progress.best_epoch, dict(metrics), files)))
     (folder / CHECKPOINT).unlink(missing_ok=True)
 
 
@@ -50,8 +52,8 @@ def check_results(folder: Path) -> None:
     """Refuse a finished training whose files are not what it wrote; an earlier version did not list them."""
     try:
         record = read_result(folder)
-        for name, written in record.files.items():
-            if name in FILES and hash_of(folder / name) != written:
+        for name in _LISTED if record.files else ():
+            if hash_of(folder / name) != record.files.get(name):
                 raise InputError(f"{folder / name} is not what the training wrote")
         if record.files and record.test != _tested(folder):
             raise InputError(f"{folder / RESULT} and metrics.parquet are not of one training")
@@ -61,8 +63,8 @@ def check_results(folder: Path) -> None:
 
 def _tested(folder: Path) -> dict[str, float | None]:
     rows = read_table(folder / "metrics.parquet").to_pylist()
-    test: dict[str, float | None] = {row["metric"]: row["value"] for row in rows if row["split"] == "test"}
-    return without_nan(test)
+    test: dict[str, float | None] = without_nan({r["metric"]: r["value"] for r in rows if r["split"] == "test"})
+    return test
 
 
 def _predictions_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -> pa.Table:

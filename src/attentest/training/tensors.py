@@ -73,5 +73,5 @@ def _checksum(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> str
             found.update(f"{name}={value}\n".encode())
     for name, tensor in sorted(tensors.items()):
         found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        found.update(tensor.contiguous().flatten().view(torch.uint8).numpy())
+        found.update(tensor.contiguous().flatten().view(torch.uint8).numpy().data)
     return found.hexdigest()[:16]
