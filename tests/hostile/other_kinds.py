@@ -47,7 +47,7 @@ def unreadable_folder(path: Path) -> None:
     path.chmod(0)
 
 
-Damage = Callable[[Path], None]
+Damage = Callable[[Path], object]
 ALWAYS: tuple[Damage, ...] = (dangling_link, link_loop, pipe)
 IN_PLACE_OF_A_FILE: tuple[Damage, ...] = (folder, *ALWAYS)
 IN_PLACE_OF_A_FOLDER: tuple[Damage, ...] = (file, link_to_file, *ALWAYS)

@@ -8,7 +8,7 @@ import os
 import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ from attentest.engine.manifest import MANIFEST, DamagedError, Manifest, check_en
 from attentest.engine.remote import Remote
 from attentest.errors import InputError
 from attentest.files import hash_of, read_as, remove, remove_drafts, write_json
+from attentest.locks import locked
 from attentest.version import __version__
 
-__all__ = ["MANIFEST", "DamagedError", "Store", "lock"]
+__all__ = ["MANIFEST", "DamagedError", "Store"]
 
 FOLDERS = ("entries", "work", "locks", "studies")
 DAMAGED = "damaged"
@@ -53,7 +54,10 @@ class Store:
             copies = Path.home() / ".cache" / "attentest" / "copies"
             self.root = copies / hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
         else:
-            self.root = Path(place.removeprefix("file://")).resolve()
+            try:
+                self.root = Path(place.removeprefix("file://")).resolve()
+            except (OSError, ValueError, RuntimeError) as error:  # no name of a folder, or a loop of links
+                raise InputError(f"The store {place[:200]!r} cannot be opened: {error}.") from error
             self.place = str(self.root)  # the same for a worker or a command in another directory
         with _writing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
@@ -242,34 +246,24 @@ class Store:
         if key in self._held:
             yield True
             return
-        with _writing(self.root):
-            handle = self._lock(key, wait)
-        if handle is None:
-            yield False
-            return
-        self._held.add(key)
-        try:
-            yield True
-        finally:
-            self._held.discard(key)
-            os.close(handle)
+        with ExitStack() as stack:
+            with _writing(self.root):
+                mine = self._hold(key, wait, stack)
+            yield mine
 
-    def _lock(self, key: str, wait: bool) -> int | None:
+    def _hold(self, key: str, wait: bool, stack: ExitStack) -> bool:
         file = self.root / "locks" / key
-        while True:
-            # a link is not followed: what it leads to is not ours
-            if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
-                self._make_way(file, f"lock-{key}")
-            if file.exists() and not os.access(file, os.R_OK | os.W_OK):
-                file.chmod(0o600)
-            handle = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
-            if not lock(handle, wait):
-                os.close(handle)
-                return None
-            with suppress(FileNotFoundError):  # collected while this process waited for it
-                if os.path.samestat(os.fstat(handle), file.lstat()):
-                    return handle
-            os.close(handle)
+        if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
+            self._make_way(file, f"lock-{key}")
+        elif file.exists() and not os.access(file, os.R_OK | os.W_OK):
+            file.chmod(0o600)
+        try:
+            stack.enter_context(locked(file, wait))
+        except BlockingIOError:
+            return False
+        self._held.add(key)
+        stack.callback(self._held.discard, key)
+        return True
 
 
 def _size(path: Path) -> int:
@@ -301,16 +295,3 @@ def _writing(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"The store {place} cannot be written: {error.strerror or error}.") from error
-
-
-def lock(handle: Any, wait: bool = True) -> bool:
-    """Hold a file against other processes; False if one has it and this one is not to wait."""
-    try:
-        import fcntl
-    except ImportError:  # Windows has no such locks; there two processes may do one step twice, with the same result
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
-    return True

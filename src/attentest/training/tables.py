@@ -81,9 +81,11 @@ def _read(path: Path, kinds: Mapping[str, IsKind]) -> pa.Table:
     table = read_table(path)
     if not table.num_rows:
         raise InputError(f"{path} is damaged: it has no rows.")
+    if len(set(table.column_names)) < len(table.column_names):
+        raise InputError(f"{path} is damaged: it has two columns of one name.")
     for name, is_kind in kinds.items():
-        if table.column_names.count(name) != 1:
-            raise InputError(f"{path} is damaged or was not written by attentest: it has not one column '{name}'.")
+        if name not in table.column_names:
+            raise InputError(f"{path} is damaged or was not written by attentest: it has no column '{name}'.")
         column = table[name]
         if not is_kind(column.type):
             raise InputError(f"{path} is damaged: its column '{name}' holds {column.type}.")
