@@ -99,10 +99,18 @@ def is_alive(process: int) -> bool:
 
 def remove(path: Path) -> None:
     """Remove a file, a link or a folder, if it is there."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
+    if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
+        return
+    try:
+        shutil.rmtree(path)
+    except PermissionError:  # folders in it that may not be read or written: they are ours all the same
+        path.chmod(0o700)
+        for place, folders, _ in os.walk(path):
+            for folder in (Path(place, name) for name in folders):
+                if not folder.is_symlink():
+                    folder.chmod(0o700)
+        shutil.rmtree(path)
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:

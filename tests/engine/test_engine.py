@@ -198,9 +198,8 @@ def test_an_input_of_several_steps_that_is_damaged_is_made_again_once(tmp_path: 
     watcher = Notes()
     outcome = run_plan(plan, store, Spoiled(store), [watcher])
     assert outcome.failed == {}
-    assert [note for note in watcher.said if "damaged in the store" in note] == [
-        "'first' was damaged in the store and is run again."
-    ]
+    (said,) = [note for note in watcher.said if "damaged in the store" in note]
+    assert said.startswith("'first' was damaged in the store and is run again: ")
     assert ran(tmp_path).count(1) == 2
     assert [(store.fetch(step.key) / "sum").read_text(encoding="utf-8") for step in others] == ["11", "21", "31"]
 
@@ -316,7 +315,11 @@ def test_an_input_damaged_while_the_plan_runs_is_made_again(tmp_path: Path) -> N
     watcher = Notes()
     outcome = run_plan(plan, store, Spoiled(store), [watcher])
     assert outcome.failed == {}
-    assert watcher.said == ["'add 1' was damaged in the store and is run again."]
+    (said,) = watcher.said
+    assert said == (
+        f"'add 1' was damaged in the store and is run again: {store.path(first.key) / 'sum'} is not what was written; "
+        f"it is set aside as {store.root / 'damaged' / first.key}."
+    )
     assert (store.fetch(last.key) / "sum").read_text(encoding="utf-8") == "3"
 
 
@@ -341,7 +344,8 @@ def test_a_commit_that_was_killed_before_the_move(tmp_path: Path) -> None:
     with store.claim(step.key) as work:
         (work / "entry.json").write_text("{}")
         (work / "sum").write_text("1")
-    store.commit(step.key, {})
+    with store.claim(step.key):
+        store.commit(step.key, {})
     assert set(store.manifest(step.key).files) == {"sum"}
     assert store.fetch(step.key)
 

@@ -61,7 +61,7 @@ def test_weights_of_another_model(copy: Path) -> None:
     save_file({"embedding.weight": torch.zeros(3, 2)}, copy / "model.safetensors")
     with pytest.raises(attentest.InputError, match="does not belong to this run"):
         _ = attentest.open_run(copy).model
-    tensors, _ = read_tensors(copy / "model.safetensors")
+    tensors = read_tensors(copy / "model.safetensors").tensors
     vocabulary = json.loads((copy / "vocabulary.json").read_text(encoding="utf-8"))
     save_file(tensors | {"embedding.weight": torch.zeros(len(vocabulary), 16)}, copy / "model.safetensors")
     with pytest.raises(attentest.InputError, match="does not belong to this run"):

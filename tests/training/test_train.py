@@ -180,7 +180,7 @@ def test_frozen_vectors_stay_and_classes_may_be_many() -> None:
     corpus = attentest.load("planted", rows=300, classes=4)
     start = attentest.train(corpus, epochs=1, train_vectors=False, **TINY)
     later = attentest.train(corpus, epochs=3, train_vectors=False, **TINY)
-    vectors = [read_tensors(r.path / "model.safetensors")[0]["embedding.weight"] for r in (start, later)]
+    vectors = [read_tensors(r.path / "model.safetensors").tensors["embedding.weight"] for r in (start, later)]
     assert bool((vectors[0] == vectors[1]).all())
     assert len(later.predictions["probability"][0].as_py()) == 4
 
@@ -291,7 +291,7 @@ def test_a_guide_is_known_by_its_weights(corpus: attentest.Corpus, run: attentes
 
 def test_attention_can_be_frozen_by_its_learning_rate(corpus: attentest.Corpus) -> None:
     runs = [attentest.train(corpus, epochs=n, attention_lr=0.0, **TINY) for n in (1, 2)]
-    first, second = (read_tensors(r.path / "model.safetensors")[0] for r in runs)
+    first, second = (read_tensors(r.path / "model.safetensors").tensors for r in runs)
     assert bool((first["alignment.inner.weight"] == second["alignment.inner.weight"]).all())
     assert not bool((first["decoder.weight"] == second["decoder.weight"]).all())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -29,12 +28,13 @@ def perform(step: Step, store: Store, listener: Listener | None = None) -> bool:
     """
     home, function = _work(step)
     work: Work = getattr(home, function)
+    listener = listener or Listener()
     with store.claim(step.key) as out:
         if _is_made(step, store, out):
             return False
-        _prepare(home, out)
+        _prepare(home, store, out, listener)
         start = time.monotonic()
-        work(step.settings, _inputs(step, store), out, listener or Listener())
+        work(step.settings, _inputs(step, store), out, listener)
         _commit(step, store, time.monotonic() - start)
     return True
 
@@ -43,6 +43,7 @@ def perform_together(steps: Sequence[Step], store: Store, listener: Listener | N
     """Make the entries of steps that have `together` in common in one go, those that are not made already."""
     home, function = _work(steps[0])
     work: WorkTogether = getattr(home, f"{function}_together")
+    listener = listener or Listener()
     with ExitStack() as held:
         claimed = {  # always in the same order, so that two processes cannot wait for each other
             step.key: held.enter_context(store.claim(step.key)) for step in sorted(steps, key=lambda step: step.key)
@@ -51,9 +52,9 @@ def perform_together(steps: Sequence[Step], store: Store, listener: Listener | N
         if not missing:
             return
         for step in missing:
-            _prepare(home, claimed[step.key])
+            _prepare(home, store, claimed[step.key], listener)
         start = time.monotonic()
-        work([Task(s.settings, _inputs(s, store), claimed[s.key]) for s in missing], listener or Listener())
+        work([Task(s.settings, _inputs(s, store), claimed[s.key]) for s in missing], listener)
         for step in missing:
             _commit(step, store, (time.monotonic() - start) / len(missing))
 
@@ -66,14 +67,16 @@ def _work(step: Step) -> tuple[ModuleType, str]:
 def _is_made(step: Step, store: Store, out: Path) -> bool:
     if not store.has(step.key):
         return False
-    shutil.rmtree(out, ignore_errors=True)
+    store.empty(out)
+    out.rmdir()
     return True
 
 
-def _prepare(home: ModuleType, out: Path) -> None:
+def _prepare(home: ModuleType, store: Store, out: Path, listener: Listener) -> None:
+    for sentence in store.told():
+        listener.warning(sentence)
     if not getattr(home, "RESUMES", False):
-        shutil.rmtree(out)
-        out.mkdir()
+        store.empty(out)
 
 
 def _inputs(step: Step, store: Store) -> dict[str, Path]:

@@ -66,6 +66,9 @@ def run_plan(
     wanted = [step.key for step in (plan if targets is None else targets)]
     done = {step.key for step in plan if store.has(step.key)}
     _drop_damaged(plan, store, wanted, done, watchers)
+    for sentence in store.told():
+        for watcher in watchers:
+            watcher.note(sentence)
     steps = plan.needed(wanted, done)
     schedule = _Schedule(plan, store, watchers, done, {step.key: step for step in steps})
     schedule.outcome.reused = len(plan) - len(steps)
@@ -160,12 +163,15 @@ class _Schedule:
 
     def _make_inputs_again(self, step: Step) -> None:
         # an input that is not done is being made again already, and its lock is its worker's
-        for key in [k for k in step.inputs.values() if k in self.done and self.store.discard_if_damaged(k)]:
+        for key in [k for k in step.inputs.values() if k in self.done]:
+            why = self.store.discard_if_damaged(key)
+            if why is None:
+                continue
             self.done.discard(key)
+            self._note(_damaged(self.plan.steps[key], why))
             for again in self.plan.needed([key], self.done):
                 if again.key not in self.running:
                     self.waiting.setdefault(again.key, again)
-                    self._note(f"'{again.name}' was damaged in the store and is run again.")
 
     def _note(self, text: str) -> None:
         for watcher in self.watchers:
@@ -186,7 +192,11 @@ def _drop_damaged(plan: Plan, store: Store, wanted: Sequence[str], done: set[str
             if why is not None:
                 done.discard(key)
                 for watcher in watchers:
-                    watcher.note(f"'{plan.steps[key].name}' was damaged in the store and is run again: {why}.")
+                    watcher.note(_damaged(plan.steps[key], why))
+
+
+def _damaged(step: Step, why: str) -> str:
+    return f"'{step.name}' was damaged in the store and is run again: {why}."
 
 
 def _drop_hopeless(waiting: dict[str, Step], running: Mapping[str, object], done: set[str], outcome: Outcome) -> None:

@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
-import shutil
+import stat
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from attentest.engine.manifest import MANIFEST, DamagedError, Manifest, check_entry, files_in, read_manifest
+from attentest.engine.remote import Remote
 from attentest.errors import InputError
-from attentest.files import hash_of, read_as, write_json
+from attentest.files import hash_of, read_as, remove, remove_drafts, write_json
+from attentest.locks import locked
 from attentest.version import __version__
 
-MANIFEST = "entry.json"
+__all__ = ["MANIFEST", "DamagedError", "Store"]
 
-
-class DamagedError(Exception):
-    """An entry whose files are not what was written."""
-
-
-@dataclass(frozen=True)
-class FileRecord:
-    bytes: int
-    sha256: str
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What entry.json says of an entry, as far as it is read again."""
-
-    key: str
-    files: dict[str, FileRecord]
+FOLDERS = ("entries", "work", "locks", "studies")
+DAMAGED = "damaged"
+_FETCHED = ".fetched"
 
 
 @dataclass(frozen=True)
@@ -49,47 +39,53 @@ class Store:
     """A local folder; with a URL of another kind, a local copy of what was fetched from or sent to it.
 
     `entries/KEY` is moved there when it is whole. `work/KEY` is where it is made, and stays after a kill, so that a
-    training goes on. Locks keep two processes on a machine from doing one step twice.
+    training goes on. Locks keep two processes on a machine from doing one step twice. Whatever is damaged is moved to
+    `damaged/`, and `told` says so.
     """
 
     def __init__(self, place: str | Path | None = None) -> None:
         place = str(place or os.environ.get("ATTENTEST_STORE") or Path.home() / ".cache" / "attentest" / "store")
         self.place = place
         self._remote = None
+        self._held: set[str] = set()  # keys whose locks this process has
+        self._told: list[str] = []
         if "://" in place and not place.startswith("file://"):
-            self._remote = _Remote(place)
+            self._remote = Remote(place)
             copies = Path.home() / ".cache" / "attentest" / "copies"
             self.root = copies / hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
         else:
-            self.root = Path(place.removeprefix("file://")).resolve()
+            try:
+                self.root = Path(place.removeprefix("file://")).resolve()
+            except (OSError, ValueError, RuntimeError) as error:  # no name of a folder, or a loop of links
+                raise InputError(f"The store {place[:200]!r} cannot be opened: {error}.") from error
             self.place = str(self.root)  # the same for a worker or a command in another directory
-        for folder in ("entries", "work", "locks", "studies"):
-            with _writing(self.root):
-                (self.root / folder).mkdir(parents=True, exist_ok=True)
+        with _writing(self.root):
+            self.root.mkdir(parents=True, exist_ok=True)
+            for folder in FOLDERS:
+                if not (self.root / folder).is_dir():  # a link to one may stand for it
+                    self._make_way(self.root / folder, folder)
+                (self.root / folder).mkdir(exist_ok=True)
+
+    def told(self) -> list[str]:
+        """What was set aside since this was last asked."""
+        told, self._told = self._told, []
+        return told
 
     def path(self, key: str) -> Path:
         return self.root / "entries" / key
 
     def has(self, key: str) -> bool:
-        """Whether the entry is there, without reading its files."""
-        return (self.path(key) / MANIFEST).is_file() or (self._remote is not None and self._remote.has(key))
+        """Whether something is there under this key, without reading it."""
+        return os.path.lexists(self.path(key)) or (self._remote is not None and self._remote.has(key))
 
     def manifest(self, key: str) -> Manifest:
-        try:
-            self._bring(key)
-            found = read_as(self.path(key) / MANIFEST, Manifest)
-        except InputError as error:
-            raise DamagedError(str(error).rstrip(".")) from error
-        if found.key != key:
-            raise DamagedError(f"{self.path(key) / MANIFEST} is of another entry: `key` is {found.key}")
-        return found
+        self._bring(key)
+        return read_manifest(self.path(key), key)
 
     def fetch(self, key: str) -> Path:
         """The entry's folder, its files checked."""
-        for name, written in self.manifest(key).files.items():
-            file = self.path(key) / name
-            if not file.is_file() or file.stat().st_size != written.bytes or hash_of(file) != written.sha256:
-                raise DamagedError(f"{file} is not what was written")
+        self._bring(key)
+        check_entry(self.path(key), key)
         return self.path(key)
 
     def discard_if_damaged(self, key: str) -> str | None:
@@ -98,13 +94,24 @@ class Store:
             try:
                 self.fetch(key)
             except DamagedError as error:
-                self.discard(key)
-                return str(error)
+                return self._discard_damaged(key, error)
         return None
 
+    def _discard_damaged(self, key: str, why: DamagedError) -> str | None:
+        with _writing(self.root):
+            aside = self._set_aside(self.path(key), key)
+        if self._remote is not None:
+            with suppress(DamagedError):
+                if aside:  # the copy here was damaged, and that behind the URL may be whole
+                    self.fetch(key)
+                    return None
+            self._remote.discard(key)
+        return f"{why}; it is set aside as {aside}" if aside else str(why)
+
     def discard(self, key: str) -> None:
-        """Take an entry away, whatever is left of it."""
-        shutil.rmtree(self.path(key), ignore_errors=True)
+        """Take an entry away, here and behind the URL."""
+        with _writing(self.root):
+            remove(self.path(key))
         if self._remote is not None:
             self._remote.discard(key)
 
@@ -114,107 +121,172 @@ class Store:
         with self._locked(key):
             work = self.root / "work" / key
             with _writing(self.root):
+                usable = work.is_dir() and not work.is_symlink() and os.access(work, os.R_OK | os.W_OK | os.X_OK)
+                if not usable:
+                    self._make_way(work, f"work-{key}")
                 work.mkdir(exist_ok=True)
+                remove(work / MANIFEST)  # of a commit that was killed
+                remove_drafts(work)
             yield work
 
-    @contextmanager
-    def _locked(self, key: str) -> Iterator[None]:
+    def empty(self, work: Path) -> None:
+        """Throw away what was begun in a claimed folder."""
         with _writing(self.root):
-            handle = (self.root / "locks" / key).open("wb")
-        with handle:
-            lock(handle)
-            yield
+            remove(work)
+            work.mkdir()
 
     def commit(self, key: str, about: Mapping[str, Any]) -> None:
         """Move what was made for this key into its place."""
         work = self.root / "work" / key
-        (work / MANIFEST).unlink(missing_ok=True)  # of a commit that was killed
-        files = {
-            str(file.relative_to(work)): {"bytes": file.stat().st_size, "sha256": hash_of(file)}
-            for file in sorted(work.rglob("*"))
-            if file.is_file()
-        }
         made = {"made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "attentest": __version__}
         with _writing(self.root):
+            files = {
+                name: {"bytes": (work / name).stat().st_size, "sha256": hash_of(work / name)}
+                for name in sorted(files_in(work))
+            }
             write_json(work / MANIFEST, {"key": key, **about, **made, "files": files})
-            shutil.rmtree(self.path(key), ignore_errors=True)
+            self._set_aside(self.path(key), key)
             work.replace(self.path(key))
         if self._remote is not None:
             self._remote.send(key, self.path(key), list(files))
 
     def register(self, study: Path, keys: list[str]) -> None:
         """Remember what a study stands on, so that it is not collected."""
-        name = hashlib.sha256(os.fsencode(study.resolve())).hexdigest()[:16]
-        write_json(self.root / "studies" / f"{name}.json", {"study": str(study.resolve()), "keys": keys})
+        file = self.root / "studies" / _register_of(str(study.resolve()))
+        with _writing(self.root):
+            remove_drafts(file.parent)
+            if file.is_dir():
+                self._make_way(file, f"register-{file.name}")
+        write_json(file, {"study": str(study.resolve()), "keys": keys})
 
     def collect(self, *, dry_run: bool = False) -> tuple[int, int]:
-        """Remove entries that no study needs, and unfinished work; how many went, and their bytes."""
+        """Remove entries that no study needs, unfinished work, and what was set aside; how many went, and their bytes.
+
+        What a study needs is worth more than room: if a register of one cannot be read, nothing is removed.
+        """
+        with _writing(self.root):
+            kept = self._needed(dry_run)
+            gone = [p for name in ("entries", "work") for p in (self.root / name).iterdir() if p.name not in kept]
+            aside = list((self.root / DAMAGED).glob("*"))
+            freed = sum(_size(path) for path in (*gone, *aside))
+            if not dry_run:
+                for path in gone:
+                    self._collect(path)
+                for path in aside:
+                    remove(path)
+        return len(gone) + len(aside), freed
+
+    def _needed(self, dry_run: bool) -> set[str]:
         kept: set[str] = set()
-        for file in sorted((self.root / "studies").glob("*.json")):
-            record = read_as(file, Registered)
-            if Path(record.study).is_dir():
+        lost = (self.root / DAMAGED).glob("studies*")
+        for file in (*sorted((self.root / "studies").glob("*.json")), *lost):
+            try:
+                record = read_as(file, Registered)
+                if file.name != _register_of(record.study):
+                    raise InputError(f"{file} is damaged: `study` is another one's.")
+            except (InputError, UnicodeEncodeError) as error:
+                raise InputError(
+                    f"{str(error).rstrip('.')}. It says which results a study needs, so nothing is removed: "
+                    f"run your studies again with this store, then delete {file}."
+                ) from error
+            if _may_be_there(record.study):
                 kept |= set(record.keys)
             elif not dry_run:
                 file.unlink()
-        gone = [p for folder in ("entries", "work") for p in (self.root / folder).iterdir() if p.name not in kept]
-        freed = sum(_size(path) for path in gone)
-        if not dry_run:
-            for path in gone:
-                shutil.rmtree(path, ignore_errors=True)
-                (self.root / "locks" / path.name).unlink(missing_ok=True)
-                if self._remote is not None:
-                    self._remote.discard(path.name)
-        return len(gone), freed
+        return kept
+
+    def _collect(self, path: Path) -> None:
+        key = path.name.removesuffix(_FETCHED)
+        with self._locked(key, wait=False) as mine:
+            if not mine:  # another process is making it
+                return
+            remove(path)
+            if self._remote is not None and path.parent.name == "entries":
+                self._remote.discard(key)
+            (self.root / "locks" / key).unlink(missing_ok=True)
 
     def _bring(self, key: str) -> None:
-        if self._remote is None or (self.path(key) / MANIFEST).is_file():
+        if self._remote is None or os.path.lexists(self.path(key)):
             return
-        draft = self.root / "work" / f"{key}.{os.getpid()}"
-        draft.mkdir(exist_ok=True)
-        self._remote.bring(key, draft)
-        with suppress(OSError):  # another process was first
-            draft.replace(self.path(key))
-        shutil.rmtree(draft, ignore_errors=True)
+        with self._locked(key):  # so that a draft is of a process that was killed
+            draft = self.root / "work" / f"{key}{_FETCHED}"
+            with _writing(self.root):
+                remove(draft)
+                draft.mkdir()
+                try:
+                    self._remote.bring(key, draft)
+                    if not os.path.lexists(self.path(key)):
+                        draft.replace(self.path(key))
+                finally:
+                    remove(draft)
+
+    def _make_way(self, path: Path, name: str) -> None:
+        aside = self._set_aside(path, name)
+        if aside:
+            self._told.append(f"{path} was not what attentest writes there; it is set aside as {aside}.")
+
+    def _set_aside(self, path: Path, name: str) -> Path | None:
+        """Move what is damaged to where a user can look at it; None if nothing is there."""
+        if not os.path.lexists(path):
+            return None
+        folder = self.root / DAMAGED
+        if not folder.is_dir():
+            folder.unlink(missing_ok=True)
+            folder.mkdir()
+        names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+        target = next(folder / one for one in names if not os.path.lexists(folder / one))
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(path.stat().st_mode | stat.S_IRWXU)  # a folder that cannot be written cannot be moved
+        path.rename(target)
+        return target
+
+    @contextmanager
+    def _locked(self, key: str, wait: bool = True) -> Iterator[bool]:
+        """Hold a key against other processes; False if one has it and this one is not to wait."""
+        if key in self._held:
+            yield True
+            return
+        with ExitStack() as stack:
+            with _writing(self.root):
+                mine = self._hold(key, wait, stack)
+            yield mine
+
+    def _hold(self, key: str, wait: bool, stack: ExitStack) -> bool:
+        file = self.root / "locks" / key
+        if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
+            self._make_way(file, f"lock-{key}")
+        elif file.exists() and not os.access(file, os.R_OK | os.W_OK):
+            file.chmod(0o600)
+        try:
+            stack.enter_context(locked(file, wait))
+        except BlockingIOError:
+            return False
+        self._held.add(key)
+        stack.callback(self._held.discard, key)
+        return True
 
 
-def _size(folder: Path) -> int:
+def _size(path: Path) -> int:
+    inside = [Path(place, name) for place, folders, files in os.walk(path) for name in (*folders, *files)]
     total = 0
-    for file in folder.rglob("*"):
+    for one in (path, *inside):
         with suppress(FileNotFoundError):  # another process may be moving it
-            total += file.stat().st_size
+            total += one.lstat().st_size
     return total
 
 
-class _Remote:
-    """Entries behind an fsspec URL; an entry's manifest is sent last, so that it is there only when the rest is."""
+def _register_of(study: str) -> str:
+    return f"{hashlib.sha256(study.encode('utf-8', 'surrogateescape')).hexdigest()[:16]}.json"
 
-    def __init__(self, url: str) -> None:
-        import fsspec
 
-        try:
-            self.files, self.root = fsspec.url_to_fs(url)
-        except (ImportError, ValueError) as error:
-            raise InputError(f"The store {url} cannot be opened: {error}.") from error
-
-    def has(self, key: str) -> bool:
-        return bool(self.files.exists(f"{self.root}/entries/{key}/{MANIFEST}"))
-
-    def send(self, key: str, folder: Path, names: list[str]) -> None:
-        for name in (*names, MANIFEST):
-            target = f"{self.root}/entries/{key}/{name}"
-            self.files.makedirs(target.rpartition("/")[0], exist_ok=True)
-            self.files.put_file(str(folder / name), target)
-
-    def bring(self, key: str, into: Path) -> None:
-        source = f"{self.root}/entries/{key}"
-        self.files.get_file(f"{source}/{MANIFEST}", str(into / MANIFEST))
-        for name in read_as(into / MANIFEST, Manifest).files:
-            (into / name).parent.mkdir(parents=True, exist_ok=True)
-            self.files.get_file(f"{source}/{name}", str(into / name))
-
-    def discard(self, key: str) -> None:
-        if self.files.exists(f"{self.root}/entries/{key}"):
-            self.files.rm(f"{self.root}/entries/{key}", recursive=True)
+def _may_be_there(folder: str) -> bool:
+    """Whether a study's folder is there, or cannot be seen."""
+    try:
+        return stat.S_ISDIR(Path(folder).stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
 
 
 @contextmanager
@@ -223,11 +295,3 @@ def _writing(place: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"The store {place} cannot be written: {error.strerror or error}.") from error
-
-
-def lock(handle: Any) -> None:
-    try:
-        import fcntl
-    except ImportError:  # Windows has no such locks; there two processes may do one step twice, with the same result
-        return
-    fcntl.flock(handle, fcntl.LOCK_EX)

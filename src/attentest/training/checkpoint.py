@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
 from attentest.errors import InputError
+from attentest.files import checked
 from attentest.models.reader import Reader
 from attentest.training.fit import Progress
+from attentest.training.folder import DamagedRunError
 from attentest.training.optimizer import PaperOptimizer
-from attentest.training.tensors import read_tensors, write_tensors
+from attentest.training.tensors import StoredTensors, read_tensors, write_tensors
 
 NAME = "checkpoint.safetensors"  # in folder.FILES too
 
@@ -23,21 +28,41 @@ def save_checkpoint(folder: Path, model: Reader, optimizer: PaperOptimizer, prog
 
 
 def load_checkpoint(folder: Path, model: Reader, optimizer: PaperOptimizer) -> Progress:
-    """Put model and optimiser back to where the checkpoint in `folder` left them; a fresh start if there is none."""
+    """Put model and optimiser back to where the checkpoint in `folder` left them; a fresh start if there is none.
+
+    Nothing is put back of one that is damaged.
+    """
     path = folder / NAME
     if not path.exists():
         return Progress()
-    tensors, metadata = read_tensors(path)
-    parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimizer": {}}
-    for name, value in tensors.items():
-        part, _, rest = name.partition("/")
-        parts.setdefault(part, {})[rest] = value
     try:
-        history = json.loads(metadata["history"])
-        model.load_state_dict(parts["model"])
-        optimizer.load_tensors(parts["optimizer"])
-        if set(parts["best"]) != set(parts["model"]):
-            raise ValueError("the best epoch's weights are missing")
-    except (KeyError, ValueError, RuntimeError) as error:
-        raise InputError(f"{path} is not a checkpoint of this run; `overwrite=True` starts it again.") from error
+        stored = read_tensors(path)
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimizer": {}}
+        for name, value in stored.tensors.items():
+            part, _, rest = name.partition("/")
+            parts.setdefault(part, {})[rest] = value
+        expected = {name: model.state_dict() for name in ("model", "best")}
+        expected["optimizer"] = optimizer.like(parts["optimizer"])
+        for part, named in parts.items():
+            replace(stored, tensors=named).expect_like(expected.get(part, {}))
+        stored.expect_unchanged()
+        history = _history(stored)
+    except (InputError, KeyError, ValueError, RecursionError) as error:
+        raise DamagedRunError(f"{path} is not a checkpoint of this run ({str(error).rstrip('.')})") from error
+    model.load_state_dict(parts["model"])
+    optimizer.load_tensors(parts["optimizer"])
     return Progress(epoch=len(history), history=history, best=parts["best"])
+
+
+def _history(stored: StoredTensors) -> list[dict[str, Any]]:
+    """What was measured after each epoch; a metric may be undefined, a loss or a score never."""
+    rows = checked(json.loads(stored.metadata["history"]), list[dict[str, int | float]], stored.path)
+    always = {"epoch", "loss", "score"}
+    for epoch, row in enumerate(rows, 1):
+        fits = row.keys() == rows[0].keys() | always and row["epoch"] == epoch
+        bounded = all(abs(value) <= sys.float_info.max or value != value for value in row.values())
+        if not (fits and bounded) or any(row[name] != row[name] for name in always):
+            raise InputError("its history is not one of epochs")
+    if not rows:
+        raise InputError("its history is empty")
+    return rows

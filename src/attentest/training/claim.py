@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.training.folder import LOCK, holds_files, remove_run
+from attentest.files import remove_drafts
+from attentest.locks import locked
+from attentest.training.folder import FILES, LOCK, DamagedRunError, holds_files, remove_run
 from attentest.training.record import RESULT, RUN, read_run
 from attentest.training.settings import GROUPS, plain
 
@@ -17,27 +20,25 @@ from attentest.training.settings import GROUPS, plain
 @contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
     """Make the folder and hold it for one training; the system lets go of it however the process ends."""
-    try:
-        if folder.exists() and not folder.is_dir():
-            raise InputError(f"{folder} is a file; give a folder for the run.")
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = (folder / LOCK).open("wb")
-    except OSError as error:
-        raise InputError(f"{folder} cannot be made or written to: {error.strerror}.") from error
-    try:
-        import fcntl
-    except ImportError:  # Windows has no such locks; two trainings in one folder are not told apart there
-        fcntl = None  # type: ignore[assignment]
-    with handle:
-        if fcntl is not None:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise InputError(f"Another training writes to {folder}; wait, or choose another folder.") from error
+    with ExitStack() as stack:
         try:
-            yield
-        finally:
-            (folder / LOCK).unlink(missing_ok=True)
+            if folder.exists() and not folder.is_dir():
+                raise InputError(f"{folder} is a file; give a folder for the run.")
+            folder.mkdir(parents=True, exist_ok=True)
+            _expect_file(folder / LOCK)
+            stack.enter_context(locked(folder / LOCK, wait=False))
+            stack.callback((folder / LOCK).unlink, missing_ok=True)
+            remove_drafts(folder)
+        except BlockingIOError as error:
+            raise InputError(f"Another training writes to {folder}; wait, or choose another folder.") from error
+        except OSError as error:
+            raise InputError(f"{folder} cannot be made or written to: {error.strerror}.") from error
+        yield
+
+
+def _expect_file(path: Path) -> None:
+    if os.path.lexists(path) and not path.is_file():
+        raise DamagedRunError(f"{path} is not a file", "remove it")
 
 
 def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write: bool) -> None:
@@ -48,20 +49,23 @@ def clear_for(folder: Path, identity: Mapping[str, Any], overwrite: bool, write:
     """
     if not holds_files(folder):
         return
+    for name in FILES:
+        _expect_file(folder / name)
     if not (folder / RUN).exists():
-        raise InputError(f"{folder} holds files that are not a run; choose another folder.")
+        raise DamagedRunError(f"{folder} holds files that are not a run", "choose another folder")
     try:
         _, stored = read_run(folder)
     except InputError as error:
-        raise InputError(f"{folder} holds files that are not a run; choose another folder. ({error})") from error
+        what = f"{folder} holds files that are not a run ({str(error).rstrip('.')})"
+        raise DamagedRunError(what, "choose another folder") from error
     same = _is_same(stored, identity)
     finished = (folder / RESULT).exists()
     begun = finished or (folder / "checkpoint.safetensors").exists()
     if same and not (overwrite and finished):
         return
     if begun and not overwrite:
-        raise InputError(
-            f"{folder} already holds another run; choose another folder, or replace it with `overwrite=True`."
+        raise DamagedRunError(
+            f"{folder} already holds another run", "choose another folder, or replace it with `overwrite=True`"
         )
     if write:
         remove_run(folder)

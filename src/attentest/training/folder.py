@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from attentest.errors import InputError
-from attentest.files import is_draft, remove_drafts
+from attentest.files import is_draft, remove, remove_drafts
 
 # everything a run may leave in its folder
 FILES = (
@@ -22,6 +22,16 @@ FILES = (
 
 
 LOCK = ".training"
+
+
+class DamagedRunError(InputError):
+    """A folder in which a training cannot go on as it is."""
+
+    def __init__(self, what: str, way_out: str = "`overwrite=True` starts it again") -> None:
+        super().__init__(f"{what}; {way_out}.")
+        self.what = what
+
+
 AUDITED = "model"  # in the folder of an audit: the run of the audited model
 
 
@@ -31,10 +41,13 @@ def holds_files(folder: Path) -> bool:
 
 
 def remove_run(folder: Path) -> None:
-    """Remove a run's files, and nothing else that may lie beside them; what says it is finished goes first."""
+    """Remove a run's files, and nothing else that may lie beside them; what says it is finished goes first.
+
+    run.json stays until another is written in its place: killed in between, this is still the folder of a run.
+    """
     try:
-        for name in reversed(FILES):
-            (folder / name).unlink(missing_ok=True)
+        for name in reversed(FILES[1:]):
+            remove(folder / name)
         remove_drafts(folder)
     except OSError as error:
         raise InputError(f"{folder} cannot be overwritten: {error.strerror}.") from error

@@ -93,6 +93,16 @@ class PaperOptimizer:
                 named[f"dense.{i}.{name}"] = value
         return named
 
+    def like(self, names: Iterable[str]) -> dict[str, Tensor]:
+        """Tensors of the names, shapes and types of a state that has these names; a parameter may have none yet."""
+        expected = {name: value for name, value in self.tensors().items() if name.startswith("rows.")}
+        begun = {name.rpartition(".")[0] for name in names}
+        for i, parameter in enumerate(self._dense_parameters):
+            if f"dense.{i}" in begun:
+                expected[f"dense.{i}.step"] = torch.tensor(0.0)
+                expected |= {f"dense.{i}.{name}": parameter for name in ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")}
+        return expected
+
     def load_tensors(self, named: dict[str, Tensor]) -> None:
         self.rows.steps = int(named["rows.steps"])
         for i, moments in enumerate(self.rows.moments):

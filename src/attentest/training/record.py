@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ class ResultRecord:
 
     best_epoch: int
     test: dict[str, float | None]
+    files: dict[str, str] = field(default_factory=dict)  # the others in its folder, with their hashes
 
 
 def read_run(folder: Path) -> tuple[RunRecord, dict[str, Any]]:

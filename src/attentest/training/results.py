@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from attentest.files import write_json, write_table
+from attentest.errors import InputError
+from attentest.files import hash_of, read_table, without_nan, write_json, write_table
 from attentest.measures.classification import classification_metrics
 from attentest.models.reader import Reader
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.tokenizer import Tokenizer, mark_tokens
 from attentest.training.checkpoint import NAME as CHECKPOINT
 from attentest.training.fit import Progress
+from attentest.training.folder import FILES, DamagedRunError
 from attentest.training.predict import Predictions
+from attentest.training.record import RESULT, ResultRecord, read_result
 from attentest.training.tensors import write_tensors
+
+_LISTED = [name for name in FILES if name not in (CHECKPOINT, RESULT)]
 
 
 def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:
@@ -37,8 +43,28 @@ def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Pred
     rows = data.corpus.table.take(data.rows[test.rows])
     write_table(folder / "predictions.parquet", _predictions_table(rows, data, test))
     write_table(folder / "attention.parquet", _attention_table(rows, data, test))
-    write_json(folder / "result.json", {"best_epoch": progress.best_epoch, "test": metrics})
+    files = {name: hash_of(folder / name) for name in _LISTED}
+    write_json(folder / RESULT, asdict(ResultRecord(progress.best_epoch, dict(metrics), files)))
     (folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def check_results(folder: Path) -> None:
+    """Refuse a finished training whose files are not what it wrote; an earlier version did not list them."""
+    try:
+        record = read_result(folder)
+        for name in _LISTED if record.files else ():
+            if hash_of(folder / name) != record.files.get(name):
+                raise InputError(f"{folder / name} is not what the training wrote")
+        if record.files and record.test != _tested(folder):
+            raise InputError(f"{folder / RESULT} and metrics.parquet are not of one training")
+    except InputError as error:
+        raise DamagedRunError(str(error).rstrip(".")) from error
+
+
+def _tested(folder: Path) -> dict[str, float | None]:
+    rows = read_table(folder / "metrics.parquet").to_pylist()
+    test: dict[str, float | None] = without_nan({r["metric"]: r["value"] for r in rows if r["split"] == "test"})
+    return test
 
 
 def _predictions_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -> pa.Table:

@@ -16,7 +16,7 @@ import torch
 from attentest.corpora.corpus import Corpus, Kind
 from attentest.display.show import to_pandas
 from attentest.errors import InputError
-from attentest.files import copy_folder, hash_of, is_folder, name_of, read_as, read_table
+from attentest.files import copy_folder, hash_of, is_folder, name_of, read_as
 from attentest.models import make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
@@ -28,6 +28,7 @@ from attentest.text.vocabulary import SPECIAL, Vocabulary
 from attentest.training.folder import AUDITED
 from attentest.training.predict import shares
 from attentest.training.record import FORMAT, RUN, CorpusRecord, read_result, read_run, read_vocabulary
+from attentest.training.tables import read_attention, read_history, read_predictions, tokens_of
 from attentest.training.tensors import read_tensors
 
 
@@ -103,27 +104,20 @@ class Run:
 
     @cached_property
     def history(self) -> pa.Table:
-        return read_table(self.path / "history.parquet")
+        return read_history(self.path / "history.parquet")
 
     @cached_property
     def predictions(self) -> pa.Table:
-        second = ("second",) if self.kind == "pair" else ()
-        return self._table("predictions.parquet", "id", "text", *second, "label", "predicted", "probability")
+        return read_predictions(self.path / "predictions.parquet", self.classes, self.kind == "pair")
 
     @cached_property
     def attention(self) -> pa.Table:
-        return self._table("attention.parquet", "id", "token", "start", "end", "weight")
+        return read_attention(self.path / "attention.parquet", self.predictions, self.is_hierarchical)
 
     @property
     def shares(self) -> list[list[float]]:
         """Of the text's attention, token by token: a HAN's word weights count as much as their sentences."""
         return [heat_of(row) for row in self.attention.to_pylist()]
-
-    def _table(self, name: str, *columns: str) -> pa.Table:
-        table = read_table(self.path / name)
-        if not set(columns) <= set(table.column_names):
-            raise InputError(f"{self.path / name} was not written by attentest: it lacks some of {', '.join(columns)}.")
-        return table
 
     @property
     def text_settings(self) -> TextSettings:
@@ -132,40 +126,31 @@ class Run:
     @cached_property
     def vocabulary(self) -> Vocabulary:
         tokens = read_vocabulary(self.path)
-        if tuple(tokens[: len(SPECIAL)]) != SPECIAL:
+        if tuple(tokens[: len(SPECIAL)]) != SPECIAL or len(set(tokens)) < len(tokens):
             raise InputError(f"{self.path / 'vocabulary.json'} is not a vocabulary of attentest.")
         return Vocabulary(tokens[len(SPECIAL) :])
 
     @cached_property
     def model(self) -> Reader:
-        tensors, _ = read_tensors(self.path / "model.safetensors")
-        vectors = tensors.get("embedding.weight")
-        if vectors is None or len(vectors) != len(self.vocabulary):
-            raise InputError(
-                f"{self.path / 'model.safetensors'} does not belong to this run: "
-                "its embedding and the vocabulary differ."
-            )
-        model = make_model(
-            self.record.model,
-            vectors,
-            len(self.classes),
-            kind=self.kind,
-            answers=answer_tokens(self.record.corpus, self.text_settings, self.vocabulary),
-        )
-        try:
-            model.load_state_dict(tensors)
-        except RuntimeError as error:
-            raise InputError(
-                f"{self.path / 'model.safetensors'} does not belong to this run: {str(error).splitlines()[-1].strip()}"
-            ) from error
+        file = self.path / "model.safetensors"
+        stored = read_tensors(file)
+        vectors = stored.tensors.get("embedding.weight")
+        if vectors is None or vectors.ndim != 2 or len(vectors) != len(self.vocabulary):
+            raise InputError(f"{file} does not belong to this run: its embedding and the vocabulary differ.")
+        with torch.device("meta"):  # sizes that run.json makes up take no memory
+            stored.expect_like(self._made(torch.empty_like(vectors, device="meta")).state_dict())
+        stored.expect_unchanged()
+        model = self._made(vectors)
+        model.load_state_dict(stored.tensors)
         return model.eval()
+
+    def _made(self, vectors: torch.Tensor) -> Reader:
+        answers = answer_tokens(self.record.corpus, self.text_settings, self.vocabulary)
+        return make_model(self.record.model, vectors, len(self.classes), kind=self.kind, answers=answers)
 
     def test_data(self) -> TokenizedCorpus:
         """The test split as the model reads it, from the run's own tables: the corpus itself is not needed."""
         table = self.predictions
-        unknown = set(table["label"].to_pylist()) - set(self.classes)
-        if unknown:
-            raise InputError(f"{self.path / RUN} does not belong to this run: `classes` lacks '{min(unknown)}'.")
         labels = [self.classes.index(name) for name in table["label"].to_pylist()]
         columns = {
             "id": table["id"],
@@ -180,7 +165,11 @@ class Run:
         corpus = Corpus(about.name, self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
         data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
         attention = self.attention
-        self.check_same_rows(table, attention)
+        if not np.array_equal(data.sequences.lengths, tokens_of(attention)):
+            raise InputError(
+                f"{self.path / 'attention.parquet'} does not fit the texts in predictions.parquet: read as {RUN} says, "
+                "they have other tokens."
+            )
         if "rationale" in attention.column_names:
             lengths = data.sequences.lengths
             marks = [m or [0] * n for m, n in zip(attention["rationale"].to_pylist(), lengths, strict=True)]
@@ -189,14 +178,9 @@ class Run:
             data = data.with_preset(np.concatenate(attention["weight"].to_pylist()))
         return with_sentences(data) if self.is_hierarchical else data
 
-    def check_same_rows(self, predictions: pa.Table, attention: pa.Table) -> None:
-        if predictions.num_rows != attention.num_rows:
-            raise InputError(f"The tables in {self.path} are not of one run: their numbers of rows differ.")
-
     def to_pandas(self) -> Any:
         """One row for each test text: label, predicted class, probabilities, tokens and their weights."""
         predictions, attention = self.predictions, self.attention
-        self.check_same_rows(predictions, attention)
         for name in attention.column_names:
             if name not in predictions.column_names:
                 predictions = predictions.append_column(name, attention[name])

@@ -27,13 +27,14 @@ from attentest.text.vectors import initial_vectors
 from attentest.text.vocabulary import Vocabulary
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.claim import clear_for, exclusive
-from attentest.training.fit import fit
+from attentest.training.fit import Progress, fit
+from attentest.training.folder import DamagedRunError
 from attentest.training.keywords import DEFAULTS, SettingsGiven, takes
 from attentest.training.objectives import Adversary
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import Predictions, predict
 from attentest.training.record import FORMAT, CorpusRecord
-from attentest.training.results import write_results
+from attentest.training.results import check_results, write_results
 from attentest.training.run import Run, answer_tokens, choose_device
 from attentest.training.settings import Settings, TrainingSettings, plain, sort_settings
 from attentest.version import __version__
@@ -82,6 +83,7 @@ def train(
     with exclusive(path):
         clear_for(path, identity, overwrite, write=False)
         if (path / "result.json").exists() and not overwrite:
+            check_results(path)
             listener.note(f"{path} already has this run, finished; nothing was trained.")
         else:
             _train_into(path, corpus, settings_of, identity, others, choose_device(device), overwrite, listener)
@@ -130,7 +132,13 @@ def _train_into(
     # first of all files: it says whose folder this is
     write_json(path / "run.json", identity | made_with)
     write_json(path / "vocabulary.json", data.vocabulary.tokens)
-    progress = load_checkpoint(path, model, optimizer)
+    try:
+        progress = load_checkpoint(path, model, optimizer)
+    except DamagedRunError as error:
+        if not overwrite:
+            raise
+        listener.warning(f"{error.what}; the training starts again.")
+        progress = Progress()
     if progress.epoch:
         listener.note(f"Resumed after epoch {progress.epoch}.")
     progress = fit(

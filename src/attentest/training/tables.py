@@ -1,0 +1,155 @@
+"""The tables of a run, checked when they are read: a run may come from somebody else, or from a damaged disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from attentest.errors import InputError
+from attentest.files import read_table
+
+_ROUNDING = 1e-3  # of a text's weights or probabilities, which sum to 1 in float32
+IsKind = Callable[[pa.DataType], bool]
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _list_of(is_item: IsKind) -> IsKind:
+    return lambda kind: _is_list(kind) and is_item(kind.value_type)
+
+
+_TEXTS, _INTEGERS, _FLOATS = map(_list_of, (_is_text, pa.types.is_integer, pa.types.is_floating))
+
+
+def read_predictions(path: Path, classes: Sequence[str], pair: bool) -> pa.Table:
+    words = ("id", "text", *(("second",) if pair else ()), "label", "predicted")
+    table = _read(path, {**dict.fromkeys(words, _is_text), "probability": _FLOATS})
+    for name in ("label", "predicted"):
+        unknown = sorted(set(table[name].to_pylist()) - set(classes))
+        if unknown:
+            raise InputError(f"{path} and run.json are not of one run: `classes` lacks '{unknown[0]}'.")
+    if (_lengths(table, "probability") != len(classes)).any():
+        raise InputError(f"{path} and run.json are not of one run: a text has not one probability for each class.")
+    _expect_shares(table, "probability", _starts(table, "probability"), path)
+    return table
+
+
+def read_attention(path: Path, predictions: pa.Table, hierarchical: bool) -> pa.Table:
+    """The weights on the tokens of the texts in `predictions`."""
+    lists = {"token": _TEXTS, "start": _INTEGERS, "end": _INTEGERS, "weight": _FLOATS}
+    lists |= {"sentence": _INTEGERS} if hierarchical else {}
+    table = _read(path, {"id": _is_text, **lists, **({"sentence_weight": _FLOATS} if hierarchical else {})})
+    if table.num_rows != predictions.num_rows:
+        raise InputError(f"The tables in {path.parent} are not of one run: their numbers of rows differ.")
+    if table["id"].to_pylist() != predictions["id"].to_pylist():
+        raise InputError(f"{path} and predictions.parquet are not of one run: their ids differ.")
+    lengths = tokens_of(table)
+    for name in lists:
+        if not lengths.all() or not np.array_equal(_lengths(table, name), lengths):
+            raise InputError(f"{path} is damaged: its column '{name}' has not one entry for each token.")
+    _expect_spans(table, predictions, path)
+    starts = _starts(table, "weight")
+    if hierarchical:
+        starts = _starts_of_sentences(table, path)
+        _expect_shares(table, "sentence_weight", _starts(table, "sentence_weight"), path)
+    _expect_shares(table, "weight", starts, path)
+    if "rationale" in table.column_names:
+        _expect_marks(table, lengths, path)
+    return table
+
+
+def read_history(path: Path) -> pa.Table:
+    return _read(path, {"epoch": pa.types.is_integer, "loss": pa.types.is_floating, "score": pa.types.is_floating})
+
+
+def tokens_of(attention: pa.Table) -> np.ndarray:
+    """How many tokens each text has."""
+    return _lengths(attention, "token")
+
+
+def _read(path: Path, kinds: Mapping[str, IsKind]) -> pa.Table:
+    table = read_table(path)
+    if not table.num_rows:
+        raise InputError(f"{path} is damaged: it has no rows.")
+    if len(set(table.column_names)) < len(table.column_names):
+        raise InputError(f"{path} is damaged: it has two columns of one name.")
+    for name, is_kind in kinds.items():
+        if name not in table.column_names:
+            raise InputError(f"{path} is damaged or was not written by attentest: it has no column '{name}'.")
+        column = table[name]
+        if not is_kind(column.type):
+            raise InputError(f"{path} is damaged: its column '{name}' holds {column.type}.")
+        if column.null_count or (_is_list(column.type) and pc.list_flatten(column).null_count):
+            raise InputError(f"{path} is damaged: its column '{name}' has empty cells.")
+    return table
+
+
+def _lengths(table: pa.Table, name: str) -> np.ndarray:
+    found: np.ndarray = pc.fill_null(pc.list_value_length(table[name]), 0).to_numpy().astype(np.int64)
+    return found
+
+
+def _starts(table: pa.Table, name: str) -> np.ndarray:
+    """Where the lists begin in the values of all of them."""
+    lengths = _lengths(table, name)
+    starts: np.ndarray = np.cumsum(lengths) - lengths
+    return starts
+
+
+def _values(table: pa.Table, name: str) -> np.ndarray:
+    found: np.ndarray = pc.list_flatten(table[name]).to_numpy()
+    return found
+
+
+def _expect_shares(table: pa.Table, name: str, starts: np.ndarray, path: Path) -> None:
+    """Numbers from 0 to 1 that sum to 1 from each start to the next."""
+    values = _values(table, name).astype(np.float64)
+    valid = np.isfinite(values).all() and (values >= 0).all() and _lengths(table, name).all()
+    if not valid or (np.abs(np.add.reduceat(values, starts) - 1) > _ROUNDING).any():
+        raise InputError(f"{path} is damaged: its column '{name}' has numbers that are no shares of a whole.")
+
+
+def _expect_spans(table: pa.Table, predictions: pa.Table, path: Path) -> None:
+    """Tokens one after the other within their text."""
+    start, end = (_values(table, name).astype(np.float64) for name in ("start", "end"))
+    sizes = pc.utf8_length(predictions["text"]).to_numpy().repeat(tokens_of(table))
+    before = np.concatenate(([0.0], end[:-1]))
+    before[_starts(table, "start")] = 0
+    if not ((before <= start) & (start < end) & (end <= sizes)).all():
+        raise InputError(f"{path} and predictions.parquet are not of one run: tokens do not lie in their texts.")
+
+
+def _starts_of_sentences(table: pa.Table, path: Path) -> np.ndarray:
+    """Sentences are numbered from 0 in each text, and each has a weight."""
+    numbers, starts = _values(table, "sentence").astype(np.int64), _starts(table, "sentence")
+    steps = np.diff(numbers, prepend=0)
+    inside = np.ones(len(numbers), bool)
+    inside[starts] = False
+    last = numbers[np.append(starts[1:], len(numbers)) - 1]
+    fits = np.isin(steps[inside], (0, 1)).all() and not numbers[starts].any()
+    if not fits or not np.array_equal(last + 1, _lengths(table, "sentence_weight")):
+        raise InputError(f"{path} is damaged: its columns 'sentence' and 'sentence_weight' do not fit each other.")
+    found: np.ndarray = np.flatnonzero(~inside | (steps != 0))
+    return found
+
+
+def _expect_marks(table: pa.Table, lengths: np.ndarray, path: Path) -> None:
+    """A mark for each token; a text may have none at all."""
+    column = table["rationale"]
+    if not _INTEGERS(column.type):
+        raise InputError(f"{path} is damaged: its column 'rationale' holds {column.type}.")
+    marked = pc.is_valid(column).to_numpy()
+    values = pc.list_flatten(column)
+    fits = values.null_count == 0 and np.isin(values.to_numpy(), (0, 1)).all()
+    if not fits or not np.array_equal(_lengths(table, "rationale")[marked], lengths[marked]):
+        raise InputError(f"{path} is damaged: its column 'rationale' has not one mark for each token.")
