@@ -19,6 +19,7 @@ from attentest.studies.expand import STEPS, StudyPlan, add_run
 from attentest.studies.experiments.base import Difference, difference, padded, tidy_head
 from attentest.studies.schema import Study
 from attentest.training.run import Run
+from attentest.trials.base import Chart, column
 from attentest.trials.charts import class_groups, histograms
 from attentest.trials.finding import Finding
 from attentest.trials.instances import SCHEMA, SHOWN
@@ -118,18 +119,22 @@ def finding(names: list[str], a: Run, b: Run) -> Finding:
         f"their weights differ by a mean JSD of {summary['mean JSD of the weights']} (the maximum possible is "
         f"{LARGEST_JSD:.3f})."
     )
-    chart = histograms(
-        {"all": apart.jsd},
-        class_groups(table),
-        _EDGES,
-        "JSD between the two models' weights (nats, at most 0.693)",
-        f"Texts by the JSD between the attention of {first} and of {second}, by the class that {first} predicts.",
-    )
     about = {name: {part: run.settings[part] for part in ("corpus", "model", "training")}
              for name, run in zip(names, (a, b), strict=True)}  # fmt: skip
     signature = {"attentest": __version__, NAME: f"{first}, {second}", **about}
-    charts = {"JSD between the models": chart}
-    return Finding(NAME, ABOUT.question, answer, table, summary, signature, charts, kind=NAME)
+    return Finding(NAME, ABOUT.question, answer, table, summary, signature, charts(table), kind=NAME)
+
+
+def charts(table: pa.Table) -> dict[str, Chart]:
+    """From the table of a finding alone, as those of a trial."""
+    chart = histograms(
+        {"all": column(table, "jsd")},
+        class_groups(table),
+        _EDGES,
+        "JSD between the two models' weights (nats, at most 0.693)",
+        "Texts by the JSD between the attention of the two models, by the class that the first of them predicts.",
+    )
+    return {"JSD between the models": chart}
 
 
 def instances_of_both(names: list[str], a: Run, b: Run, seed: int = 0) -> pa.Table:

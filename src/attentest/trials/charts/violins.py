@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
-from attentest.trials.base import BIN_NAMES, Chart, column
+from attentest.trials.base import BIN_NAMES, Chart, column, words
 from attentest.trials.charts.classes import class_groups
 from attentest.trials.charts.frame import CLICKED, colour, fading, frame, number, see_through, tooltip, unless_faded
 
@@ -37,7 +37,7 @@ def violins_by_bin(table: pa.Table, value: str, title: str, description: str, la
     Fig. 3); more lie on one
     another. Each is as high as its own peak; a line marks its median."""
     groups = class_groups(table)
-    values, bins = column(table, value), column(table, "bin")
+    values, bins = column(table, value), words(table, "bin")
     rows: list[dict[str, Any]] = []
     totals = []
     for place, name in enumerate(BIN_NAMES):
