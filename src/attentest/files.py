@@ -33,6 +33,16 @@ def name_of(path: Path) -> str:
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
+def inside(folder: Path, name: str | Path) -> Path:
+    """A path in a folder that may be somebody else's: refused where it leads out of it, by its words or by a link."""
+    try:
+        if (folder / name).resolve().is_relative_to(folder.resolve()):
+            return folder / name
+    except (OSError, ValueError, RuntimeError):  # no path at all, or a ring of links
+        pass
+    raise InputError(f"{folder} is damaged, or not to be trusted: {str(name)!r} is not a file inside it.")
+
+
 def hash_of(file: Path) -> str:
     """A hash of a file's content."""
     try:

@@ -120,7 +120,7 @@ def with_numbers(table: pa.Table, numbers: Mapping[str, Sequence[float]]) -> pa.
 
 
 def _with(table: pa.Table, key: str, content: Any) -> pa.Table:
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), key: json.dumps(content)})
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), key.encode(): json.dumps(content)})
 
 
 def classes_of(table: pa.Table) -> list[str] | None:

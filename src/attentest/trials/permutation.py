@@ -16,7 +16,7 @@ from torch import Tensor
 from attentest.chance import keyed_uniform
 from attentest.errors import InputError
 from attentest.interventions import permuted
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column
 from attentest.trials.charts import violins_by_bin

@@ -26,9 +26,12 @@ def density(values: Float[np.ndarray, "texts"], largest: float) -> tuple[np.ndar
     low, high = np.quantile(values, [0.25, 0.75])
     spread = min(float(np.std(values)), (high - low) / 1.34) or float(np.std(values))
     width = max(0.9 * spread * len(values) ** -0.2, grid[1])
+    some = counts > 0
+    counts, centres = counts[some], centres[some]
     images = np.concatenate((centres, -centres, 2 * largest - centres))
     kernel = np.exp(-0.5 * ((grid[:, None] - images) / width) ** 2)
-    found = kernel @ np.tile(counts, 3)
+    # a matrix product would add up in an order that depends on where in memory its factors lie
+    found = (kernel * np.tile(counts, 3)).sum(1)
     return grid, found / np.trapezoid(found, grid)
 
 
