@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from attentest.errors import InputError
 
 Kind = TypeVar("Kind")
+MOST_CELLS = 200_000_000  # of a table that is read for a page
 
 
 def is_folder(path: Path) -> bool:
@@ -156,6 +157,23 @@ def read_table(path: Path) -> pa.Table:
         raise InputError(f"{path} is not there; {path.parent} is not finished.") from error
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path} is damaged or not a Parquet file.") from error
+
+
+def read_foreign_table(path: Path) -> pa.Table:
+    """A table that anybody may have written: refused unread where it would fill the memory, and looked through."""
+    try:
+        with arrow_file(path) as opened, pq.ParquetFile(opened) as file:
+            cells = file.metadata.num_rows * file.metadata.num_columns
+    except (OSError, pa.ArrowException):
+        cells = 0  # reading it says what is wrong
+    if cells > MOST_CELLS:
+        raise InputError(f"{path} has {cells:,} cells, more than any table of attentest.")
+    table = read_table(path)
+    try:
+        table.validate(full=True)  # whether text is UTF-8, for one
+    except pa.ArrowException as error:
+        raise InputError(f"{path} is damaged or not a Parquet file.") from error
+    return table
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:

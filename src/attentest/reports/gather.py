@@ -5,27 +5,26 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import checked, inside, is_folder, make_folder, name_of, read_as, read_table, write_table
+from attentest.files import checked, inside, is_folder, make_folder, name_of, read_as, read_foreign_table, write_table
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.reports.contents import Block, Difference, Figure, Instance, Report, Section
 from attentest.reports.instances import read_instances, write_csv
 from attentest.reports.parts.picture import is_plain
+from attentest.reports.redrawn import class_of, picture_of, redrawn
 from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
 from attentest.studies import comparison
-from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.figures import FIGURES, PlacedFinding, across_models
 from attentest.studies.published import PublishedRow
-from attentest.studies.results import EXPERIMENT, SUMMARY, TRIAL, ModelResult, Summary, read_summary, result_of_run
+from attentest.studies.results import SUMMARY, TRIAL, ModelResult, Summary, read_summary, result_of_run
 from attentest.studies.verdict import judge
 from attentest.training.run import Run
-from attentest.trials import TRIALS, trial_class
-from attentest.trials.base import Chart, Trial, charts_of
-from attentest.trials.charts.files import as_text, slug, svg_of
+from attentest.trials import TRIALS
+from attentest.trials.base import Chart
+from attentest.trials.charts.files import slug
 from attentest.trials.instances import HEAT_MAPS, instances
 from attentest.trials.rationale import Rationale
 from attentest.trials.stored import CSV, TABLE, StoredFinding, read_finding
@@ -37,7 +36,6 @@ Thresholds = Mapping[str, float]
 COMPARISON = comparison.NAME
 VERDICT = "verdict.json"
 UNKNOWN = "This version of attentest does not know it and cannot draw its charts; its numbers are as they were found."
-MOST_CHARACTERS = 500_000  # of a chart; ours have far fewer for any number of texts
 
 
 def gather(folder: Path, page: Path, thresholds: Thresholds) -> Report:
@@ -93,12 +91,14 @@ class _Reader:
         if (self.folder / COMPARISON / FINDING).is_file():
             blocks.insert(0, self._beside(summary.title))
         rows = f": at most {summary.rows:,} rows of each corpus" if summary.rows else ""
-        tables = {
-            "all figures": "ours.csv",
-            "means over seeds": "means.csv",
-            "published figures and ours": "beside_published.csv",
+        titles = {
+            "all figures": "ours",
+            "means over seeds": "means",
+            "published figures and ours": "beside_published",
+            **({"findings of the paper": "directions"} if summary.directions else {}),
         }
-        tables |= {"findings of the paper": "directions.csv"} if summary.directions else {}
+        kinds = {"CSV": "csv", "Parquet": "parquet"}
+        tables = {f"{t} ({k})": f"{name}.{end}" for t, name in titles.items() for k, end in kinds.items()}
         return Report(
             title=summary.title or summary.study,
             kind=summary.kind,
@@ -111,11 +111,7 @@ class _Reader:
             differences=differences,
             published=self._published(),
             not_covered=summary.not_covered,
-            files={
-                f"{title} ({kind})": self._link(path)
-                for title, name in tables.items()
-                for kind, path in _both(self.folder / name)
-            },
+            files=self._files(self.folder, tables),
         )
 
     def run(self) -> Report:
@@ -209,7 +205,7 @@ class _Reader:
     def _section(self, anchor: str, place: str) -> Section:
         finding = self._finding(place)
         record = finding.record
-        about = _class_of(record.kind, record.trial)
+        about = class_of(record.kind, record.trial)
         notes = [*record.notes, *([] if about else [UNKNOWN])]
         return Section(
             anchor=anchor,
@@ -220,7 +216,7 @@ class _Reader:
             source=about.source if about else "",
             how_to_read=about.how_to_read if about else "",
             summary=finding.summary,
-            figures=self._figures(finding.folder, _charts(finding, about)),
+            figures=self._figures(finding.folder, redrawn(finding)),
             notes=notes,
             signature=record.signature,
             files=self._files(finding.folder, {"CSV": CSV, "Parquet": TABLE}),
@@ -228,9 +224,7 @@ class _Reader:
 
     def _figures(self, folder: Path, charts: Mapping[str, Chart]) -> list[Figure]:
         """Whatever specifications and pictures the folder has: these are drawn anew, and theirs only linked to."""
-        if any(len(as_text(chart)) > MOST_CHARACTERS for chart in charts.values()):
-            raise InputError(f"{folder} is damaged: it gives charts that are too large to be drawn.")
-        return [self._figure(folder, title, chart, _drawn(chart)) for title, chart in charts.items()]
+        return [self._figure(folder, title, chart, picture_of(chart)) for title, chart in charts.items()]
 
     def _figure(self, folder: Path, title: str, chart: Chart, svg: str) -> Figure:
         ends = ("svg", "png") if svg else ("csv",)
@@ -255,7 +249,7 @@ class _Reader:
         table = self.folder / "beside_published.parquet"
         if not table.is_file():
             return []
-        rows: list[dict[str, Any]] = read_table(inside(self.folder, table.name)).to_pylist()
+        rows: list[dict[str, Any]] = read_foreign_table(inside(self.folder, table.name)).to_pylist()
         checked(rows, list[PublishedRow], table)
         return [row for row in rows if row["public"] or row["ours"] is not None]
 
@@ -265,26 +259,6 @@ def write_instances(run: Run, path: Path) -> None:
     if not path.is_file() or path.stat().st_mtime < (run.path / "result.json").stat().st_mtime:
         make_folder(path.parent)
         write_table(path, instances(subject_of(run)))
-
-
-def _both(path: Path) -> list[tuple[str, Path]]:
-    found = [("CSV", path), ("Parquet", path.with_suffix(".parquet"))]
-    return [(kind, file) for kind, file in found if file.is_file()]
-
-
-def _charts(finding: StoredFinding, about: Any) -> Mapping[str, Chart]:
-    """Made anew from the numbers; none of what this version does not know."""
-    if about is None:
-        return {}
-    is_trial = isinstance(about, type) and issubclass(about, Trial)
-    return finding.made(partial(charts_of, about) if is_trial else about.charts)
-
-
-def _drawn(chart: Chart) -> str:
-    try:
-        return svg_of(chart)
-    except InputError:  # the page shows its data as a table
-        return ""
 
 
 def _is_harmless(path: Path) -> bool:
@@ -325,12 +299,3 @@ def _differences(blocks: Sequence[Block]) -> list[Difference]:
         for entry, figure in section.summary.items()
         if (other := others.get(section.name, {}).get(entry)) is not None
     ]
-
-
-def _class_of(kind: str, name: str) -> Any:
-    """What a trial or experiment says about itself; None if this version has it no more."""
-    if kind == COMPARISON:
-        return comparison.ABOUT
-    if kind == EXPERIMENT:
-        return experiment_class(name) if name in EXPERIMENTS else None
-    return trial_class(name) if name in TRIALS else None

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from attentest.display.heatmaps.heatmap import window
 from attentest.errors import InputError
-from attentest.files import read_table, write_whole
+from attentest.files import read_foreign_table, write_whole
 from attentest.reports.contents import Instance, Role, Variant
 from attentest.trials.instances import ADVERSARIAL, ORIGINAL, PERMUTED, SCHEMA, TRAINED
 
@@ -35,7 +35,7 @@ def read_instances(path: Path) -> list[Instance]:
 
 def _rows(path: Path) -> list[dict[str, Any]]:
     """As they must be, whoever wrote the file."""
-    table = read_table(path)
+    table = read_foreign_table(path)
     if not set(SCHEMA.names) <= set(table.column_names):
         raise InputError(f"{path} was not written by this version of attentest.")
     try:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from attentest.errors import InputError
-from attentest.files import inside, read_as, read_table
+from attentest.files import inside, read_as, read_foreign_table
 from attentest.measures.intervals import Estimate
 
 FILE, TABLE, CSV = "finding.json", "table.parquet", "table.csv"
@@ -69,7 +69,7 @@ class StoredFinding:
 
     @cached_property
     def table(self) -> pa.Table:
-        return read_table(inside(self.folder, TABLE))
+        return read_foreign_table(inside(self.folder, TABLE))
 
     def made(self, make: Callable[[pa.Table, Mapping[str, Estimate]], Made]) -> Made:
         """Something made of its table and its summary; what is wrong with them is told with the table's name."""
