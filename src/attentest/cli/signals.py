@@ -25,8 +25,7 @@ class StoppedError(BaseException):
     """Raised wherever the program is; not a KeyboardInterrupt, for which typer has a message and a code of its own."""
 
 
-_received: list[int] = []  # the first signal
-_raised = threading.Event()
+_received: list[int] = []
 _leaving = threading.Lock()
 _advice: list[str] = []
 
@@ -54,16 +53,14 @@ def advise(sentence: str) -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     _received.append(number)
-    if not _raised.is_set():  # a second Ctrl-C changes nothing: the end is near
-        _raised.set()
+    if len(_received) == 1:  # a second Ctrl-C changes nothing: the end is near
         raise StoppedError
 
 
 def _watch(pipe: int) -> None:
-    """In a thread: hears of signals also while the main thread is in a library, or has another's handler."""
+    """In a thread: hears of signals also while the main thread is in a library."""
     while (number := os.read(pipe, 1)[0]) not in NUMBERS:
         pass
-    _received.append(number)
     time.sleep(GRACE)
     _leave(number)
 
