@@ -138,7 +138,7 @@ def scenes(folder: Path) -> Iterator[Scene]:
             "audit": (audit, (*audit, "--seed", "1")),
             "study": tuple(studies),
             # the page of one judgement is replaced by that of another
-            "report": (("report", "out", "--threshold", "faithful.gradient=0.1"), ("report", "out")),
+            "report": tuple(("report", "out", "--threshold", f"faithful.gradient={at}") for at in (0.1, 0.2)),
         }[name]
         yield Scene(name, place, first, second)
 

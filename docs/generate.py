@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from attentest.cli import app
+from attentest.cli.commands import app
 from attentest.cli.lists import model_parts
 from attentest.settings import settings_of
 from attentest.studies.experiments import EXPERIMENTS, experiment_class

@@ -28,6 +28,12 @@ def data_dir() -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def own_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is for the tests, also where the program runs in their process."""
+    monkeypatch.setattr("attentest.cli.signals.install", lambda: None)
+
+
 @pytest.fixture(scope="session")
 def corpus() -> attentest.Corpus:
     return attentest.load("planted", rows=300)

@@ -14,9 +14,9 @@ import pytest
 from program import Program
 
 import attentest
-from attentest import cli
-from attentest.cli import options
+from attentest.cli import options, training
 from attentest.cli.app import ORDER
+from attentest.cli.commands import app
 from attentest.cli.corpus_options import CorpusOptions
 from attentest.settings import settings_of
 from attentest.training.settings import known_settings
@@ -235,7 +235,7 @@ def test_the_command_line_gives_the_library_only_what_the_user_gave(command: Pro
 
 
 def test_every_setting_and_every_parameter_of_load_is_an_option_of_train() -> None:
-    options = inspect.signature(cli.train).parameters
+    options = inspect.signature(training.train).parameters
     assert set(known_settings()) <= set(options)
     parameters = [p for p in inspect.signature(attentest.load).parameters.values() if p.kind is p.KEYWORD_ONLY]
     defaults = {one.name: one.default for one in settings_of(CorpusOptions)}
@@ -327,7 +327,7 @@ def test_completion_offers_values(
     monkeypatch.setenv("COMP_WORDS", line)
     monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))
     with pytest.raises(SystemExit):
-        cli.app(prog_name="attentest")
+        app(prog_name="attentest")
     assert capsys.readouterr().out.split() == offered
 
 
@@ -353,16 +353,6 @@ def test_counts_are_in_the_right_number(number: int, said: str) -> None:
 
 def test_version(command: Program) -> None:
     assert command("--version").out.strip() == f"attentest {attentest.__version__}"
-
-
-def test_ctrl_c_says_how_to_go_on(command: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("attentest.train", stopped, raising=False)
-    answer = command("train", "planted", "--rows", "60", "--out", tmp_path / "r")
-    assert answer.code == 130
-    assert "attentest: Interrupted. Run the same command again to resume from the last epoch.\n" in answer.err
 
 
 def test_a_narrow_terminal_encoding_is_no_error() -> None:

@@ -151,7 +151,7 @@ REQUIRED = {
     "summary.json": ("study", "title", "kind", "budget", "rows", "notes", "blocks", "findings", "missing", "failed"),
     "plan.json": ("study", "budget", "settings", "store", "corpora", "steps"),
     "verdict.json": ("thresholds",),
-    "findings/*-removal/finding.json": ("kind", "trial", "question", "answer", "summary", "signature", "charts"),
+    "findings/*-removal/finding.json": ("kind", "trial", "question", "answer", "summary", "signature"),
 }
 
 

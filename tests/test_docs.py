@@ -21,8 +21,8 @@ from docs.generate import every_command, pages, parameters
 from typer.testing import CliRunner
 
 import attentest
-from attentest import cli
 from attentest.cli.app import ORDER
+from attentest.cli.commands import app
 from attentest.corpora import FORMATS, corpus_names
 from attentest.models import ALIGNMENTS, ENCODERS, PROJECTIONS, STRUCTURES
 from attentest.models.decoders import DECODERS
@@ -81,7 +81,7 @@ def commands() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("page", "line"), commands())
 def test_every_command_parses(page: str, line: str) -> None:
     name, *arguments = shlex.split(line)
-    command: Any = typer.main.get_command(cli.app)
+    command: Any = typer.main.get_command(app)
     while hasattr(command, "commands") and not arguments[0].startswith("-"):
         name, *arguments = arguments
         command = command.commands[name]
@@ -251,13 +251,13 @@ def test_every_option_has_a_help_text_that_stands_alone(name: str) -> None:
 
 
 def test_help_lists_commands_in_an_order_that_names_all() -> None:
-    group = typer.main.get_command(cli.app)
+    group = typer.main.get_command(app)
     assert group.list_commands(None) == list(ORDER)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_shows_what_stands_in_brackets(name: str) -> None:
-    shown = CliRunner().invoke(cli.app, [*name.split()[1:], "--help"], terminal_width=100).output
+    shown = CliRunner().invoke(app, [*name.split()[1:], "--help"], terminal_width=100).output
     bare = re.sub(r"[\s│]", "", shown)  # as if no line were broken
     for said in (parameter.help for parameter in parameters(COMMANDS[name])):
         assert all(re.sub(r"\s", "", default) in bare for default in re.findall(r"\[.*?\]", said)), said

@@ -12,7 +12,7 @@ from docs.generate import every_command
 from typer.testing import CliRunner
 
 import attentest
-from attentest import cli
+from attentest.cli.commands import app
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(attentest.__file__).parent
@@ -86,14 +86,14 @@ def test_what_a_module_says_is_plain(module: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name, _ in every_command()])
 def test_help_is_plain(name: str) -> None:
-    shown = CliRunner().invoke(cli.app, [*name.split()[1:], "--help"], terminal_width=200).output
+    shown = CliRunner().invoke(app, [*name.split()[1:], "--help"], terminal_width=200).output
     assert len(shown) > 100
     assert complaints(shown) == []
 
 
 @pytest.mark.parametrize("name", ["trials", "corpora", "models"])
 def test_lists_are_plain(name: str) -> None:
-    shown = CliRunner().invoke(cli.app, [name, "--json"]).output
+    shown = CliRunner().invoke(app, [name, "--json"]).output
     assert len(shown) > 500
     assert complaints(shown) == []
 

@@ -11,7 +11,8 @@ import pytest
 from typer.main import get_command
 
 import attentest
-from attentest.cli import app, main
+from attentest.cli import main
+from attentest.cli.commands import app
 from attentest.cli.flags import command_of, with_flags
 
 PACKAGE = Path(attentest.__file__).parent

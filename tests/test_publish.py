@@ -13,8 +13,14 @@ import attentest
 from attentest.files import draft_of, remove, remove_drafts
 from attentest.publish import NEXT, alone_in, check_whole, is_published, of_earlier_plan, replacing, settle
 
-NAMES = {"page.html", "numbers.json", "findings", "model"}
-OLD = {"page.html": "old", "numbers.json": "{}", "findings/a/x.json": "old a", "findings/b.json": "old b"}
+NAMES = {"page.html", "numbers.json", "findings", "model/run.json", "model/old.json"}
+OLD = {
+    "page.html": "old",
+    "numbers.json": "{}",
+    "findings/a/x.json": "old a",
+    "findings/b.json": "old b",
+    "model/old.json": "old",
+}
 NEW = {"page.html": "new", "numbers.json": "[]", "findings/a/x.json": "new a", "model/run.json": "new"}
 
 
@@ -64,7 +70,9 @@ def test_a_kill_at_any_change_of_the_disk_leaves_the_old_or_the_new(
     for moment in range(100):
         folder = tmp_path / str(moment)
         folder.mkdir()
-        (folder / "mine").write_text("of the user")
+        (folder / "model").mkdir()
+        for mine in (folder / "mine", folder / "model" / "mine"):
+            mine.write_text("of the user")
         put(folder, OLD)
         assert held(folder) == OLD
         with killed_at(moment, monkeypatch) as done:
@@ -82,7 +90,8 @@ def test_a_kill_at_any_change_of_the_disk_leaves_the_old_or_the_new(
         seen.add("new" if whole == NEW else "old")
         put(folder, NEW)  # the same command again
         assert held(folder) == NEW
-        assert (folder / "mine").read_text() == "of the user"
+        assert {mine.read_text() for mine in folder.rglob("mine")} == {"of the user"}
+        assert len(list(folder.rglob("mine"))) == 2
         if ended:
             break
     assert ended
@@ -136,7 +145,7 @@ def test_results_of_an_earlier_plan_are_told_from_those_of_this_one(tmp_path: Pa
     assert of_earlier_plan(tmp_path, plan)
 
 
-@pytest.mark.parametrize("name", ["..", ".", "", "/etc", "a/b", "../x", ".ssh"])
+@pytest.mark.parametrize("name", ["..", ".", "", "/etc", "a/b/c", "../x", "a/../x", ".ssh"])
 def test_a_list_of_somebody_else_leads_to_nothing_outside(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / NEXT).mkdir(parents=True)
@@ -157,6 +166,20 @@ def test_a_link_in_place_of_the_next_results_is_removed_and_not_followed(tmp_pat
     settle(tmp_path / "folder")
     assert (tmp_path / "elsewhere" / "published.json").read_text() == "precious"
     assert not (tmp_path / "folder" / NEXT).exists()
+
+
+def test_a_link_in_place_of_a_folder_of_results_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "run.json").write_text("precious")
+    folder = tmp_path / "folder"
+    (folder / NEXT / "model").mkdir(parents=True)
+    (folder / "model").symlink_to(tmp_path / "elsewhere")
+    (folder / NEXT / "model" / "run.json").write_text("hostile")
+    (folder / NEXT / "published.json").write_text('{"plan": "", "files": {}}')
+    (folder / NEXT / "replaced.json").write_text('["model/run.json"]')
+    with pytest.raises(attentest.InputError, match="is a link"):
+        settle(folder)
+    assert (tmp_path / "elsewhere" / "run.json").read_text() == "precious"
 
 
 def test_drafts_of_dead_processes_are_removed_and_nothing_else(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ run.audit().show()
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from attentest.lazy import lazy_names
 from attentest.version import __version__ as __version__
@@ -39,6 +38,7 @@ __all__ = [
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
+TYPE_CHECKING = False  # as in typing, whose import would double the time before the program hears a Ctrl-C
 if TYPE_CHECKING:
     from attentest.audits import Audit, audit
     from attentest.comparisons import Comparison, compare

@@ -226,7 +226,15 @@ def _bring_model(planned: StudyPlan, store: Store, results: Path) -> None:
         make_folder(results / AUDITED)
         for name in FILES:
             if (source / name).is_file():
-                shutil.copy2(source / name, results / AUDITED / name)
+                _link_or_copy(source / name, results / AUDITED / name)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    """A run's files are never written in place, so that the store and the audit can share them."""
+    try:
+        target.hardlink_to(source)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
 
 
 def audit_subject(

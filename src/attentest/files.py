@@ -23,6 +23,7 @@ Kind = TypeVar("Kind")
 LARGEST_JSON = 1 << 29  # bytes; the largest that is written is the vocabulary of a large corpus
 _LONGEST = 500  # characters of a reason, which may quote the file
 _DRAFT = re.compile(r"\..+\.(\d+)\.attentest", re.DOTALL)
+MOST_CELLS = 200_000_000  # of a table that is read for a page
 
 
 def is_folder(path: Path) -> bool:
@@ -35,6 +36,16 @@ def is_folder(path: Path) -> bool:
 def name_of(path: Path) -> str:
     """A file's name as text: names are bytes, nearly always UTF-8, also where the locale is not."""
     return os.fsencode(path.name).decode("utf-8", "replace")
+
+
+def inside(folder: Path, name: str | Path) -> Path:
+    """A path in a folder that may be somebody else's: refused where it leads out of it, by its words or by a link."""
+    try:
+        if (folder / name).resolve().is_relative_to(folder.resolve()):
+            return folder / name
+    except (OSError, ValueError, RuntimeError):  # no path at all, or a ring of links
+        pass
+    raise InputError(f"{folder} is damaged, or not to be trusted: {str(name)!r} is not a file inside it.")
 
 
 def hash_of(file: Path) -> str:
@@ -213,6 +224,23 @@ def read_table(path: Path) -> pa.Table:
         raise InputError(f"{path} is not there; {path.parent} is not finished.") from error
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path} is damaged or not a Parquet file.") from error
+
+
+def read_foreign_table(path: Path) -> pa.Table:
+    """A table that anybody may have written: refused unread where it would fill the memory, and looked through."""
+    try:
+        with arrow_file(path) as opened, pq.ParquetFile(opened) as file:
+            cells = file.metadata.num_rows * file.metadata.num_columns
+    except (OSError, pa.ArrowException):
+        cells = 0  # reading it says what is wrong
+    if cells > MOST_CELLS:
+        raise InputError(f"{path} has {cells:,} cells, more than any table of attentest.")
+    table = read_table(path)
+    try:
+        table.validate(full=True)  # whether text is UTF-8, for one
+    except pa.ArrowException as error:
+        raise InputError(f"{path} is damaged or not a Parquet file.") from error
+    return table
 
 
 def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:

@@ -18,6 +18,7 @@ from attentest.files import draft_of, hash_of, make_folder, read_as, remove, rem
 from attentest.locks import locked
 
 LOCK, NEXT, LIST, REPLACED = ".lock", ".next", "published.json", "replaced.json"
+_NAME = re.compile(r"[^./\0][^/\0]*(/[^./\0][^/\0]*)?")
 _READ = (".json", ".parquet")  # what pages are made of; pictures and CSV files are for people
 
 
@@ -52,13 +53,13 @@ def settle(folder: Path) -> None:
 def replacing(folder: Path, names: Collection[str], plan: Path | None = None) -> Iterator[Path]:
     """A draft to fill: what it holds takes the place of everything with these names, as one; call it alone in `folder`.
 
-    `plan` is the file that says what the results are of.
+    A name is that of a file or folder, or of a file in a folder. `plan` is the file that says what the results are of.
     """
     draft = draft_of(folder / "results")
     make_folder(draft)
     try:
         yield draft
-        others = {name: was for name, was in _listed(folder).files.items() if name.partition("/")[0] not in names}
+        others = {path: was for path, was in _listed(folder).files.items() if not any(_is_of(path, n) for n in names)}
         made = {path.relative_to(draft).as_posix(): hash_of(path) for path in draft.rglob("*") if path.is_file()}
         planned = hash_of(plan) if plan is not None else _listed(folder).plan
         write_json(draft / LIST, asdict(Published(planned, dict(sorted((others | made).items())))))
@@ -101,6 +102,10 @@ def _listed(folder: Path) -> Published:
     return read_as(folder / LIST, Published) if (folder / LIST).is_file() else Published("", {})
 
 
+def _is_of(path: str, name: str) -> bool:
+    return path == name or path.startswith(f"{name}/")
+
+
 def _finish_switch(folder: Path) -> None:
     """Move what is published to its places; a kill may come after any move, so the list goes in when all are done."""
     following = folder / NEXT
@@ -108,12 +113,14 @@ def _finish_switch(folder: Path) -> None:
         remove(following)  # nothing of it is left, or it is not ours
         return
     for name in read_as(following / REPLACED, list[str]):
-        if not re.fullmatch(r"[^./\0][^/\0]*", name):
-            raise InputError(f"{following / REPLACED} was not written by attentest.")
+        target = folder / name
+        if not _NAME.fullmatch(name) or target.parent.is_symlink():
+            raise InputError(f"{following / REPLACED} was not written by attentest, or {target.parent} is a link.")
         if (following / name).exists():
-            remove(folder / name)
-            (following / name).replace(folder / name)
-        elif name not in {path.partition("/")[0] for path in _listed(following).files}:
-            remove(folder / name)
+            target.parent.mkdir(exist_ok=True)
+            remove(target)
+            (following / name).replace(target)
+        elif not any(_is_of(path, name) for path in _listed(following).files):
+            remove(target)
     (following / LIST).replace(folder / LIST)
     remove(following)

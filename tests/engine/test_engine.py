@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -234,6 +235,29 @@ def test_what_a_step_warns_of_is_heard_and_its_other_notes_are_not(tmp_path: Pat
     plan.add("warns", f"{TOY}:warn", {})
     assert run_plan(plan, store, LocalPool(store, 1), [watcher]).done == 1
     assert watcher.said == ["the work was damaged and is started again"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_worker_uses_one_thread_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "4")
+    store, plan = Store(tmp_path / "store"), Plan()
+    step = plan.add("threads", f"{TOY}:count_threads", {})
+    assert run_plan(plan, store, LocalPool(store, workers)).done == 1
+    assert (store.fetch(step.key) / "threads").read_text(encoding="utf-8") == "1"
+
+
+def test_a_worker_that_does_not_listen_is_stopped(tmp_path: Path) -> None:
+    store, plan = Store(tmp_path / "store"), Plan()
+    pool = LocalPool(store, 1)
+    pool.start([plan.add("hangs", f"{TOY}:hang", {"log": str(tmp_path)})])
+    while not (tmp_path / "hangs").exists():
+        assert not pool.wait()
+    began = time.monotonic()
+    pool.stop()
+    assert time.monotonic() - began < 2
+    assert not multiprocessing.active_children()
 
 
 def test_no_worker_at_all_is_refused(tmp_path: Path) -> None:

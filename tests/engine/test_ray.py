@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -107,9 +110,29 @@ def test_warnings_of_steps_on_ray(cluster: None, tmp_path: Path) -> None:
     assert watcher.said == ["the work was damaged and is started again"]
 
 
-def test_ray_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
+@pytest.mark.slow
+def test_ctrl_c(tmp_path: Path) -> None:
+    ray.shutdown()
+    command = [sys.executable, "-m", "attentest", "audit", "planted", "-o", "rows=2000", "--engine", "ray", "--json"]
+    command += ["--store", str(tmp_path / "store"), "--out", str(tmp_path / "audit")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    status, deadline = tmp_path / "audit" / "status.json", time.monotonic() + 120
+    while not status.exists() or not json.loads(status.read_text(encoding="utf-8"))["running"]:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert time.monotonic() - sent < 5
+    assert process.returncode == 130
+    assert said.splitlines()[-1].startswith("attentest: Interrupted. Run the same command again to resume")
+    assert "Traceback" not in said
 
+
+def test_ray_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(InputError, match="not installed"):
         RayPool(Store(tmp_path))

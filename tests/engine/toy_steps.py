@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -50,3 +51,16 @@ def mark(settings: dict[str, Any]) -> None:
     if "log" in settings:
         with (Path(settings["log"]) / "ran").open("a") as file:
             file.write(f"{settings['number']}\n")
+
+
+def count_threads(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: object) -> None:
+    import torch
+
+    (out / "threads").write_text(str(torch.get_num_threads()))
+
+
+def hang(settings: dict[str, Any], inputs: dict[str, Path], out: Path, listener: object) -> None:
+    """Whatever it is told."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    (Path(settings["log"]) / "hangs").touch()
+    time.sleep(600)

@@ -12,7 +12,7 @@ from dotted import dotted_corpus
 from typer.testing import CliRunner
 
 import attentest
-from attentest.cli import app
+from attentest.cli.commands import app
 from attentest.models import Hierarchical, ModelSettings
 from attentest.progress import Listener
 from attentest.training.optimizer import PaperOptimizer

@@ -15,7 +15,7 @@ from attentest.display.cut import width
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate
 from attentest.trials.adversary import JSD_BINS, InstanceAdversary
-from attentest.trials.base import BIN_EDGES, BIN_NAMES, with_classes
+from attentest.trials.base import BIN_EDGES, BIN_NAMES, with_classes, with_numbers
 from attentest.trials.charts import (
     PALETTE,
     bars,
@@ -201,7 +201,9 @@ def every_chart(table: pa.Table) -> dict[str, Any]:
         ),
     }
     for trial in (Permutation(), InstanceAdversary(epsilon=0.01), Removal(), Uniform()):
-        found |= {f"{trial.name}: {title}": chart for title, chart in trial.conclude(table).charts.items()}
+        concluded = trial.conclude(table)
+        made = trial.charts(with_numbers(table, concluded.for_charts), concluded.summary)
+        found |= {f"{trial.name}: {title}": chart for title, chart in made.items()}
     return found
 
 
@@ -325,7 +327,7 @@ def test_a_chart_that_cannot_be_drawn_leaves_a_note_and_its_data(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = texts(50, ["a", "b"])
-    charts = Permutation().conclude(table).charts
+    charts = Permutation.charts(table, {})
     no_converter(monkeypatch)
     finding = Finding("permutation", "q?", "a.", table, {}, {}, charts, notes=("before",)).save(tmp_path)
     stored = json.loads((tmp_path / "finding.json").read_text(encoding="utf-8"))
@@ -372,7 +374,7 @@ def test_numbers_of_few_digits_and_none_for_nan() -> None:
 def test_files_of_a_finding(tmp_path: Any) -> None:
     assert slug("Kendall τ by class") == "kendall-tau-by-class"
     table = texts(50, ["a", "b"])
-    charts = Uniform().conclude(table).charts
+    charts = Uniform.charts(table, Uniform().conclude(table).summary)
     finding = Finding("uniform", "q?", "a.", table, {}, {}, charts).save(tmp_path)
     stored = json.loads((tmp_path / "finding.json").read_text(encoding="utf-8"))
     assert stored["files"] == {"table": "table.parquet", "csv": "table.csv", "finding": "finding.json"}

@@ -4,35 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from attentest.cli.app import app
-from attentest.cli.flags import command_of, with_flags
-from attentest.cli.lists import corpora, models
-from attentest.cli.reports import audit, compare, report
-from attentest.cli.studies import collect, status, study
-from attentest.cli.training import show, train
-from attentest.cli.trials import trial, trials
-from attentest.errors import InputError
-
-__all__ = [
-    "app",
-    "audit",
-    "collect",
-    "compare",
-    "corpora",
-    "main",
-    "models",
-    "report",
-    "show",
-    "status",
-    "study",
-    "train",
-    "trial",
-    "trials",
-]
+from attentest.cli import signals
 
 
 def main() -> None:
     """Run the command line; what the user can mend is a sentence and exit code 2."""
+    signals.install()  # before the first import that takes time
+    from attentest.cli.commands import app
+    from attentest.cli.flags import command_of, with_flags
+    from attentest.errors import InputError
+
     for stream in (sys.stdout, sys.stderr):
         # a terminal that cannot write √ or an emoji gets a ? for it
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
 from typer import Option
 
 from attentest.cli.options import BUDGETS, ENGINES, RUNNING, Device, counted, offering
+from attentest.cli.signals import advise
 
 if TYPE_CHECKING:
     from attentest.engine.scheduler import Outcome, Watcher
@@ -81,18 +80,12 @@ def engine_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def watched(quiet: bool) -> Iterator[Watcher]:
-    """A progress bar for the steps of a study, an audit or a comparison; after Ctrl-C, a message about resuming."""
+    """A progress bar for the steps of a study, an audit or a comparison."""
+    advise("Run the same command again to resume; finished steps are kept.")
     from attentest.cli.terminal import TerminalWatcher
 
     with TerminalWatcher(quiet=quiet) as watcher:
-        try:
-            yield watcher
-        except KeyboardInterrupt:
-            print(
-                "attentest: Interrupted. Run the same command again to resume; finished steps are kept.",
-                file=sys.stderr,
-            )
-            raise typer.Exit(130) from None
+        yield watcher
 
 
 def print_outcome(outcome: Outcome) -> None:

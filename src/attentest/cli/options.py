@@ -5,12 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-import typer
 from typer import Option
 
 from attentest.cli.app import with_default
@@ -117,14 +115,6 @@ def flag_of(name: str) -> str:
 def counted(number: int, noun: str, plural: str | None = None) -> str:
     """1 step, 2 steps."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def stoppable(work: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
-    try:
-        return work(*arguments, **settings)
-    except KeyboardInterrupt:
-        print("attentest: Interrupted. Run the same command again to resume from the last epoch.", file=sys.stderr)
-        raise typer.Exit(130) from None
 
 
 def set_threads(threads: int) -> None:

@@ -25,6 +25,7 @@ class TerminalListener(Listener):
             MofNCompleteColumn(),
             TimeRemainingColumn(elapsed_when_finished=True),
             console=console,
+            disable=not console.is_terminal,  # in a file, bars are noise
         )
         self._tasks: dict[str, object] = {}
 
@@ -55,6 +56,7 @@ class TerminalWatcher(Watcher):
             TextColumn("{task.percentage:>3.0f} %"),
             TimeRemainingColumn(elapsed_when_finished=True),
             console=self._console,
+            disable=not self._console.is_terminal,
         )
         self._rows: dict[str, TaskID] = {}
 

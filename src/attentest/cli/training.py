@@ -23,10 +23,10 @@ from attentest.cli.options import (
     chosen,
     option_of,
     set_threads,
-    stoppable,
     with_options,
     write,
 )
+from attentest.cli.signals import advise
 from attentest.errors import InputError
 from attentest.settings import settings_of
 from attentest.training.settings import GROUPS, known_settings
@@ -71,8 +71,8 @@ def train(
     with TerminalListener(quiet=as_json) as listener:
         columns, options = corpus_arguments(given)
         corpus = attentest.load(source, **columns, **options)
-        run = stoppable(
-            attentest.train,
+        advise("Run the same command again to resume from the last epoch.")
+        run = attentest.train(
             corpus,
             out,
             device=device,

@@ -1,4 +1,4 @@
-"""Run steps in processes of this machine, each with its share of the cores."""
+"""Run steps in processes of this machine, each on one core."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from attentest.engine.perform import perform, perform_together
 from attentest.engine.plan import Step
 from attentest.engine.scheduler import Event
 from attentest.engine.store import DamagedError, Store
+from attentest.engine.worker import begin
 from attentest.errors import InputError
 from attentest.progress import Listener
 
@@ -32,9 +33,9 @@ class LocalPool:
         self.slots = cores if workers is None else workers
         if self.slots < 1:
             raise InputError(f"workers is {workers}; it must be at least 1.")
-        self._threads = max(1, cores // self.slots)
         self._store = store
         self._context = multiprocessing.get_context("spawn")  # a forked torch may hang
+        self._hired: list[_Worker] = []
         self._idle: list[_Worker] = []
         self._busy: dict[str, _Worker] = {}
 
@@ -78,43 +79,48 @@ class LocalPool:
         return [event]
 
     def stop(self) -> None:
-        workers = {worker.process: worker for worker in (*self._idle, *self._busy.values())}
-        for process in workers:
-            process.terminate()
-        for process in workers:
-            process.join()
-        self._idle, self._busy = [], {}
+        """All of them, at once: what they are at is not finished, and so not in the store."""
+        for worker in self._hired:
+            worker.process.kill()
+        for worker in self._hired:
+            worker.process.join()
+        self._hired, self._idle, self._busy = [], [], {}
 
     def _hire(self) -> _Worker:
         ours, theirs = self._context.Pipe()
-        process = self._context.Process(target=_serve, args=(theirs, self._store.place, self._threads), daemon=True)
+        worker = _Worker(self._context.Process(target=begin, args=(theirs, self._store.place), daemon=True), ours)
         with _without_main(), _no_interrupts():
-            process.start()
+            worker.process.start()
+            self._hired.append(worker)
         theirs.close()
-        return _Worker(process, ours)
+        return worker
 
 
 @contextmanager
 def _no_interrupts() -> Iterator[None]:
-    """What is started in here never sees a Ctrl-C, not even while it imports; the parent handles it afterwards.
+    """What is started in here never sees a Ctrl-C, not even while it imports; the parent handles signals afterwards.
 
     A blocked signal can still reach another thread, such as one that draws progress, and Python then interrupts the
-    main one: so the handler, too, only takes note of it.
+    main one: so the handlers, too, only take note of it.
     """
     if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
         yield
         return
     resource_tracker.ensure_running()  # started later it would let the signal through again
     noted: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in handlers:
+        signal.signal(number, lambda number, frame: noted.append(number))
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, signal.default_int_handler if handler is None else handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     if noted:
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(noted[0])
 
 
 @contextmanager
@@ -134,12 +140,11 @@ class _Worker:
     pipe: Connection
 
 
-def _serve(pipe: Connection, place: str, threads: int) -> None:
+def serve(pipe: Connection, place: str) -> None:
     """A worker's life: steps in, the fate of each out."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where it could not be kept away
     import torch
 
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)  # however many workers there are: sums over several threads round otherwise
     store = Store(place)
     while True:
         try:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from attentest.engine.plan import Step
@@ -28,7 +31,8 @@ class RayPool:
         if self._mine:
             _knock(address)
             try:
-                ray.init(address=address, log_to_driver=False, configure_logging=False)
+                with _same_handlers():
+                    ray.init(address=address, log_to_driver=False, configure_logging=False)
             except (ConnectionError, ValueError, RuntimeError) as error:
                 raise InputError(f"Ray at '{address}' cannot be reached: {str(error).splitlines()[0]}") from error
         self.slots = max(1, int(ray.cluster_resources().get("CPU", 1) // cpus))
@@ -60,6 +64,17 @@ class RayPool:
             kind = "failed" if len(steps) == 1 else "lost"
             return [Event(step.key, kind, str(error).splitlines()[0]) for step in steps]
         return events
+
+
+@contextmanager
+def _same_handlers() -> Iterator[None]:
+    """Ray answers SIGTERM with a stack trace; a program that handles signals itself still does so afterwards."""
+    handlers = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    yield
+    if threading.current_thread() is threading.main_thread():
+        for number, handler in handlers.items():
+            if callable(handler):
+                signal.signal(number, handler)
 
 
 def _knock(address: str | None) -> None:

@@ -9,29 +9,35 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import is_folder, make_folder, name_of, read_as, read_table, write_table
+from attentest.files import checked, inside, is_folder, make_folder, name_of, read_as, read_foreign_table, write_table
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.publish import of_earlier_plan
 from attentest.reports.contents import Block, Difference, Figure, Instance, Report, Section
 from attentest.reports.instances import read_instances, write_csv
+from attentest.reports.parts.picture import is_plain
+from attentest.reports.redrawn import class_of, picture_of, redrawn
 from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
 from attentest.studies import comparison
-from attentest.studies.experiments import EXPERIMENTS, experiment_class
+from attentest.studies.figures import FIGURES, PlacedFinding, across_models
 from attentest.studies.folder import PLAN, VERDICT
-from attentest.studies.results import EXPERIMENT, SUMMARY, TRIAL, ModelResult, Summary, read_summary, result_of_run
+from attentest.studies.published import PublishedRow
+from attentest.studies.results import SUMMARY, TRIAL, ModelResult, Summary, read_summary, result_of_run
 from attentest.studies.verdict import judge
 from attentest.training.record import RUN
 from attentest.training.run import Run
-from attentest.trials import TRIALS, trial_class
+from attentest.trials import TRIALS
+from attentest.trials.base import Chart
+from attentest.trials.charts.files import slug
 from attentest.trials.instances import HEAT_MAPS, instances
 from attentest.trials.rationale import Rationale
+from attentest.trials.stored import CSV, TABLE, StoredFinding, read_finding
 from attentest.trials.stored import FILE as FINDING
-from attentest.trials.stored import ChartFiles, read_finding
 from attentest.trials.subject import subject_of
 from attentest.version import __version__
 
 Thresholds = Mapping[str, float]
 COMPARISON = comparison.NAME
+UNKNOWN = "This version of attentest does not know it and cannot draw its charts; its numbers are as they were found."
 
 
 def gather(folder: Path, start: Path, companions: Path, thresholds: Thresholds, beside: str = HEAT_MAPS) -> Report:
@@ -91,12 +97,14 @@ class _Reader:
         if (self.folder / COMPARISON / FINDING).is_file():
             blocks.insert(0, self._beside(summary.title))
         rows = f": at most {summary.rows:,} rows of each corpus" if summary.rows else ""
-        tables = {
-            "all figures": "ours.csv",
-            "means over seeds": "means.csv",
-            "published figures and ours": "beside_published.csv",
+        titles = {
+            "all figures": "ours",
+            "means over seeds": "means",
+            "published figures and ours": "beside_published",
+            **({"findings of the paper": "directions"} if summary.directions else {}),
         }
-        tables |= {"findings of the paper": "directions.csv"} if summary.directions else {}
+        kinds = {"CSV": "csv", "Parquet": "parquet"}
+        tables = {f"{t} ({k})": f"{name}.{end}" for t, name in titles.items() for k, end in kinds.items()}
         return Report(
             title=summary.title or summary.study,
             kind=summary.kind,
@@ -104,16 +112,12 @@ class _Reader:
             facts=[*([("budget", f"{summary.budget}{rows}")] if summary.budget else []), ("attentest", __version__)],
             notes=[*self._of_earlier_plan(), *notes_of(summary)],
             blocks=blocks,
-            figures=[self._figure(self.folder, chart) for chart in summary.figures],
+            figures=self._figures(inside(self.folder, FIGURES), across_models(self._placed(summary))),
             directions=summary.directions,
             differences=differences,
-            published=[row for row in self._rows("beside_published") if row["public"] or row["ours"] is not None],
+            published=self._published(),
             not_covered=summary.not_covered,
-            files={
-                f"{title} ({kind})": self._link(path)
-                for title, name in tables.items()
-                for kind, path in _both(self.folder / name)
-            },
+            files=self._files(self.folder, tables),
         )
 
     def _of_earlier_plan(self) -> list[str]:
@@ -128,7 +132,7 @@ class _Reader:
         folders = sorted(path.parent for path in (self.folder / "trials").glob("*/finding.json"))
         order = {name: place for place, name in enumerate(TRIALS)}
         folders.sort(key=lambda f: order.get(f.name, len(order)))
-        sections = [self._section(f"model-{place.name}", place) for place in folders]
+        sections = [self._section(f"model-{place.name}", str(place.relative_to(self.folder))) for place in folders]
         own = [section for section in sections if _is_of(section, run)]
         # not at another site than the model's last
         usual = [s for s, place in zip(sections, folders, strict=True) if s in own and place.name in TRIALS]
@@ -163,7 +167,7 @@ class _Reader:
         )
 
     def trial(self) -> Report:
-        section = self._section("finding", self.folder)
+        section = self._section("finding", ".")
         signature = section.signature
         block = Block("model", str(signature.get("corpus", "model")), [], [], [section])
         return Report(
@@ -178,9 +182,9 @@ class _Reader:
     def _block(self, number: int, name: str, about: ModelResult, summary: Summary) -> Block:
         anchor = f"model-{number}"
         own = [ref for ref in summary.findings if ref.block == name]
-        sections = [self._section(f"{anchor}-{ref.kind}-{ref.name}", self.folder / ref.folder) for ref in own]
+        sections = [self._section(f"{anchor}-{ref.kind}-{ref.name}", ref.folder) for ref in own]
         broken = {(failure.kind, failure.name) for failure in summary.failed if failure.block == name}
-        table = self.folder / about.instances if about.instances else None
+        table = inside(self.folder, about.instances) if about.instances else None
         shown = read_instances(table) if table else []
         return Block(
             anchor=anchor,
@@ -194,15 +198,26 @@ class _Reader:
 
     def _beside(self, title: str) -> Block:
         """Two models against each other."""
-        place = self.folder / COMPARISON
-        table = place / "instances.parquet"
-        section = self._section("both-models", place)
+        table = inside(self.folder, f"{COMPARISON}/instances.parquet")
+        section = self._section("both-models", COMPARISON)
         return Block("both", title, [], [], [section], read_instances(table), self._instance_files(table))
 
-    def _section(self, anchor: str, folder: Path) -> Section:
-        finding = read_finding(folder)
+    def _placed(self, summary: Summary) -> list[PlacedFinding]:
+        models = {name: about.settings.model.name for name, about in summary.blocks.items() if about.settings}
+        return [
+            PlacedFinding(ref.kind, ref.name, ref.corpus, models[ref.block], ref.block, self._finding(ref.folder))
+            for ref in summary.findings
+            if ref.block in models
+        ]
+
+    def _finding(self, place: str) -> StoredFinding:
+        return read_finding(inside(self.folder, place))
+
+    def _section(self, anchor: str, place: str) -> Section:
+        finding = self._finding(place)
         record = finding.record
-        about = _class_of(record.kind, record.trial)
+        about = class_of(record.kind, record.trial)
+        notes = [*record.notes, *([] if about else [UNKNOWN])]
         return Section(
             anchor=anchor,
             kind=record.kind,
@@ -212,28 +227,25 @@ class _Reader:
             source=about.source if about else "",
             how_to_read=about.how_to_read if about else "",
             summary=finding.summary,
-            figures=[self._figure(folder, chart) for chart in record.charts],
-            notes=record.notes,
+            figures=self._figures(finding.folder, redrawn(finding)),
+            notes=notes,
             signature=record.signature,
-            files={
-                title: self._link(folder / record.files[key])
-                for title, key in (("CSV", "csv"), ("Parquet", "table"))
-                if key in record.files
-            },
+            files=self._files(finding.folder, {"CSV": CSV, "Parquet": TABLE}),
         )
 
-    def _figure(self, folder: Path, chart: ChartFiles) -> Figure:
-        return Figure(
-            title=chart.title,
-            description=chart.description,
-            spec=read_as(folder / chart.spec, dict[str, Any]),
-            svg=_read_picture(folder / chart.svg) if chart.svg else "",
-            files={
-                kind.upper(): self._link(folder / name)
-                for kind, name in (("svg", chart.svg), ("png", chart.png), ("csv", chart.csv))
-                if name
-            },
-        )
+    def _figures(self, folder: Path, charts: Mapping[str, Chart]) -> list[Figure]:
+        """Whatever specifications and pictures the folder has: these are drawn anew, and theirs only linked to."""
+        return [self._figure(folder, title, chart, picture_of(chart)) for title, chart in charts.items()]
+
+    def _figure(self, folder: Path, title: str, chart: Chart, svg: str) -> Figure:
+        ends = ("svg", "png") if svg else ("csv",)
+        files = self._files(folder, {end.upper(): f"{slug(title)}.{end}" for end in ends})
+        return Figure(title, str(chart["description"]), chart, svg, files)
+
+    def _files(self, folder: Path, names: Mapping[str, str]) -> dict[str, str]:
+        """Links to those that are there, and that no browser takes for more than a picture or a table."""
+        found = {kind: inside(folder, name) for kind, name in names.items() if (folder / name).is_file()}
+        return {kind: self._link(path) for kind, path in found.items() if _is_harmless(path)}
 
     def _instance_files(self, table: Path) -> dict[str, str]:
         beside = self.companions / f"{table.stem}.csv"
@@ -246,9 +258,13 @@ class _Reader:
             return f"{self.beside}/{path.relative_to(self.companions).as_posix()}"
         return Path(os.path.relpath(path, self.start)).as_posix()
 
-    def _rows(self, name: str) -> list[dict[str, Any]]:
-        table = self.folder / f"{name}.parquet"
-        return read_table(table).to_pylist() if table.is_file() else []
+    def _published(self) -> list[dict[str, Any]]:
+        table = self.folder / "beside_published.parquet"
+        if not table.is_file():
+            return []
+        rows: list[dict[str, Any]] = read_foreign_table(inside(self.folder, table.name)).to_pylist()
+        checked(rows, list[PublishedRow], table)
+        return [row for row in rows if row["public"] or row["ours"] is not None]
 
 
 def write_instances(run: Run, path: Path) -> None:
@@ -258,16 +274,12 @@ def write_instances(run: Run, path: Path) -> None:
         write_table(path, instances(subject_of(run)))
 
 
-def _both(path: Path) -> list[tuple[str, Path]]:
-    found = [("CSV", path), ("Parquet", path.with_suffix(".parquet"))]
-    return [(kind, file) for kind, file in found if file.is_file()]
-
-
-def _read_picture(path: Path) -> str:
+def _is_harmless(path: Path) -> bool:
+    """A browser that opens an SVG runs and loads what is in it; of tables and PNG it does not."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read ({error}); run its study or trial again.") from error
+        return path.suffix != ".svg" or is_plain(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _summaries(sections: Sequence[Section]) -> dict[tuple[str, str], Mapping[str, Estimate]]:
@@ -300,12 +312,3 @@ def _differences(blocks: Sequence[Block]) -> list[Difference]:
         for entry, figure in section.summary.items()
         if (other := others.get(section.name, {}).get(entry)) is not None
     ]
-
-
-def _class_of(kind: str, name: str) -> Any:
-    """What a trial or experiment says about itself; None if this version has it no more."""
-    if kind == COMPARISON:
-        return comparison.ABOUT
-    if kind == EXPERIMENT:
-        return experiment_class(name) if name in EXPERIMENTS else None
-    return trial_class(name) if name in TRIALS else None

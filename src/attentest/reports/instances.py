@@ -9,9 +9,11 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from attentest.display.heatmaps.heatmap import window
 from attentest.errors import InputError
-from attentest.files import read_table, write_whole
+from attentest.files import read_foreign_table, write_whole
 from attentest.reports.contents import Instance, Role, Variant
 from attentest.trials.instances import ADVERSARIAL, ORIGINAL, PERMUTED, SCHEMA, TRAINED
 
@@ -25,11 +27,34 @@ ROLES: dict[str, Role] = {
 
 
 def read_instances(path: Path) -> list[Instance]:
-    table = read_table(path)
+    texts = [list(variants) for _, variants in groupby(_rows(path), key=lambda row: row["id"])]
+    if any(row["start"] != variants[0]["start"] for variants in texts for row in variants):
+        raise InputError(f"{path} is damaged: the variants of a text have different tokens.")
+    return [_instance(variants) for variants in texts]
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    """As they must be, whoever wrote the file."""
+    table = read_foreign_table(path)
     if not set(SCHEMA.names) <= set(table.column_names):
         raise InputError(f"{path} was not written by this version of attentest.")
-    rows = table.to_pylist()
-    return [_instance(list(variants)) for _, variants in groupby(rows, key=lambda row: row["id"])]
+    try:
+        rows: list[dict[str, Any]] = table.select(SCHEMA.names).cast(SCHEMA).to_pylist()
+    except (pa.ArrowException, KeyError, ValueError) as error:  # of other types, a name twice, no UTF-8
+        raise InputError(f"{path} is damaged: its columns are not those of heat maps.") from error
+    if not all(map(_is_whole, rows)):
+        raise InputError(f"{path} is damaged: a text lacks what its heat map needs.")
+    return rows
+
+
+def _is_whole(row: dict[str, Any]) -> bool:
+    if any(row[name] is None for name in SCHEMA.names if name not in ("second", "label", "rationale")):
+        return False
+    lists = [row["start"], row["end"], row["weight"], *([row["rationale"]] if row["rationale"] else [])]
+    if any(len(one) != len(row["start"]) or None in one for one in lists) or not row["start"]:
+        return False
+    ends = [end for place in zip(row["start"], row["end"], strict=True) for end in place]
+    return ends == sorted(ends) and ends[0] >= 0 and ends[-1] <= len(row["text"])
 
 
 def _instance(rows: Sequence[dict[str, Any]]) -> Instance:
@@ -90,7 +115,7 @@ def write_csv(path: Path, target: Path) -> None:
         with draft.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow([*names, "place", "token", "weight"])
-            for row in read_table(path).to_pylist():
+            for row in _rows(path):
                 head = [row[name] for name in names]
                 places = zip(row["start"], row["end"], row["weight"], strict=True)
                 writer.writerows([*head, n, row["text"][a:b], weight] for n, (a, b, weight) in enumerate(places))

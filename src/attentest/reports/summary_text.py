@@ -44,7 +44,7 @@ def notes_of(summary: Summary) -> list[str]:
 def weakness(name: str, about: ModelResult) -> str | None:
     """A model that has learned next to nothing has no attention worth explaining."""
     counts, accuracy = about.test_rows, about.metrics.get("accuracy")
-    if not counts or accuracy is None:
+    if accuracy is None or sum(counts.values()) < 1:
         return None
     most = max(counts.values()) / sum(counts.values())
     if accuracy > most + BARELY:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import draft_of, make_folder, remove, write_bytes, write_json
+from attentest.files import draft_of, inside, make_folder, remove, write_bytes, write_json
 from attentest.publish import alone_in, check_whole, replacing, settle
 from attentest.reports.contents import Report
 from attentest.reports.gather import Thresholds, gather, kept_thresholds, mark_of
@@ -34,7 +34,7 @@ def _write_into(folder: Path, thresholds: Thresholds) -> Report:
     """The page and what belongs to it take the place of the earlier ones as one."""
     with alone_in(folder), replacing(folder, (PAGE, VERDICT, HEAT_MAPS)) as draft:
         if (folder / HEAT_MAPS).exists():
-            shutil.copytree(folder / HEAT_MAPS, draft / HEAT_MAPS)
+            shutil.copytree(inside(folder, HEAT_MAPS), draft / HEAT_MAPS, symlinks=True)
         report = _add(folder, draft, thresholds)
         check_whole(folder)
     return report

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,12 +20,26 @@ from attentest.studies.expand import STEPS, StudyPlan, add_run
 from attentest.studies.experiments.base import Difference, difference, padded, tidy_head
 from attentest.studies.schema import Study
 from attentest.training.run import Run
+from attentest.trials.base import Chart, column
 from attentest.trials.charts import class_groups, histograms
 from attentest.trials.finding import Finding
 from attentest.trials.instances import SCHEMA, SHOWN
 from attentest.version import __version__
 
 NAME = "comparison"
+_EDGES = np.linspace(0, 0.7, 29)
+
+
+def charts(table: pa.Table, summary: Mapping[str, Estimate]) -> dict[str, Chart]:
+    """From the table of a finding alone, as those of a trial."""
+    chart = histograms(
+        {"all": column(table, "jsd")},
+        class_groups(table),
+        _EDGES,
+        "JSD between the two models' weights (nats, at most 0.693)",
+        "Texts by the JSD between the attention of the two models, by the class that the first of them predicts.",
+    )
+    return {"JSD between the models": chart}
 
 
 class About(NamedTuple):
@@ -33,6 +48,7 @@ class About(NamedTuple):
     question: str
     source: str
     how_to_read: str
+    charts: Callable[[pa.Table, Mapping[str, Estimate]], Mapping[str, Chart]]
 
 
 ABOUT = About(
@@ -41,8 +57,8 @@ ABOUT = About(
     "A JSD near 0 means that both models attend to the same tokens; near 0.693, they attend to different ones. "
     "Kendall's τ compares only the order of the weights. Wiegreffe & Pinter 2019 train models on purpose that agree in "
     "their predictions but not in their weights; a difference does not prove either model wrong.",
+    charts,
 )
-_EDGES = np.linspace(0, 0.7, 29)
 
 
 def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = None, device: str = "auto") -> StudyPlan:
@@ -118,18 +134,10 @@ def finding(names: list[str], a: Run, b: Run) -> Finding:
         f"their weights differ by a mean JSD of {summary['mean JSD of the weights']} (the maximum possible is "
         f"{LARGEST_JSD:.3f})."
     )
-    chart = histograms(
-        {"all": apart.jsd},
-        class_groups(table),
-        _EDGES,
-        "JSD between the two models' weights (nats, at most 0.693)",
-        f"Texts by the JSD between the attention of {first} and of {second}, by the class that {first} predicts.",
-    )
     about = {name: {part: run.settings[part] for part in ("corpus", "model", "training")}
              for name, run in zip(names, (a, b), strict=True)}  # fmt: skip
     signature = {"attentest": __version__, NAME: f"{first}, {second}", **about}
-    charts = {"JSD between the models": chart}
-    return Finding(NAME, ABOUT.question, answer, table, summary, signature, charts, kind=NAME)
+    return Finding(NAME, ABOUT.question, answer, table, summary, signature, charts(table, summary), kind=NAME)
 
 
 def instances_of_both(names: list[str], a: Run, b: Run, seed: int = 0) -> pa.Table:

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
+from attentest.measures.intervals import Estimate
 from attentest.studies.experiments import untrained
-from attentest.studies.results import EXPERIMENT, TRIAL, ResultRef
+from attentest.studies.results import EXPERIMENT, TRIAL
 from attentest.trials import correlation, information, uniform
 from attentest.trials.base import Chart
 from attentest.trials.charts.bars import bars_side_by_side
@@ -15,6 +18,7 @@ from attentest.trials.charts.boxes import boxes_side_by_side
 from attentest.trials.charts.classes import distinct
 from attentest.trials.stored import StoredFinding
 
+FIGURES = "figures"  # the folder of their files
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -22,7 +26,11 @@ Rows = Sequence[Mapping[str, Any]]
 class PlacedFinding:
     """A finding, and whose it is."""
 
-    ref: ResultRef
+    kind: str
+    name: str  # of the trial or experiment
+    corpus: str
+    model: str
+    block: str  # the model, as it is called in the study
     finding: StoredFinding
 
 
@@ -33,7 +41,7 @@ class Form:
     kind: str
     name: str  # of the trial or experiment
     title: str  # of the figure
-    rows: Callable[[StoredFinding], Rows]
+    rows: Callable[[pa.Table, Mapping[str, Estimate]], Rows]
     draw: Callable[[Rows], Chart]
 
 
@@ -41,8 +49,8 @@ def across_models(findings: Sequence[PlacedFinding]) -> dict[str, Chart]:
     """By title, those that at least two models have."""
     charts = {}
     for form in FORMS:
-        same = [found for found in findings if (found.ref.kind, found.ref.name) == (form.kind, form.name)]
-        rows = {found.ref.block: [_words(found.ref) | dict(row) for row in form.rows(found.finding)] for found in same}
+        same = [found for found in findings if (found.kind, found.name) == (form.kind, form.name)]
+        rows = {found.block: [_words(found) | dict(row) for row in found.finding.made(form.rows)] for found in same}
         if sum(map(bool, rows.values())) > 1:
             charts[f"{form.title}, all models"] = form.draw(_labelled([row for some in rows.values() for row in some]))
     return charts
@@ -55,12 +63,12 @@ def _labelled(rows: Rows) -> list[dict[str, Any]]:
     return [{**row, "corpus": shown[row["corpus"]]} for row in rows]
 
 
-def _words(ref: ResultRef) -> dict[str, Any]:
-    more = ref.block.removeprefix(f"{ref.corpus} {ref.model}")  # settings, projection and seed
-    encoder, _, alignment = ref.model.partition("+")
+def _words(found: PlacedFinding) -> dict[str, Any]:
+    more = found.block.removeprefix(f"{found.corpus} {found.model}")  # settings, projection and seed
+    encoder, _, alignment = found.model.partition("+")
     return {
-        "corpus": ref.corpus,
-        "model": f"{ref.model}{more}",
+        "corpus": found.corpus,
+        "model": f"{found.model}{more}",
         "encoder": f"{encoder}{more}",
         "attention mechanism": alignment or "additive",  # of a HAN, which has no other name
     }
@@ -108,14 +116,14 @@ def _renamed(row: Mapping[str, Any], group: str) -> dict[str, Any]:
     return {group if key == "group" else key: value for key, value in row.items()}
 
 
-def _taus_by(title: str) -> Callable[[StoredFinding], Rows]:
-    return lambda finding: correlation.tau_rows(finding.table, title)
+def _taus_by(title: str) -> Callable[[pa.Table, Mapping[str, Estimate]], Rows]:
+    return lambda table, summary: correlation.tau_rows(table, title)
 
 
 FORMS = (
     Form(
         TRIAL, "information", information.TAU_CHART,
-        lambda finding: information.tau_rows(information.clusterings(finding.summary), "this model"), _information,
+        lambda table, summary: information.tau_rows(information.clusterings(summary), "this model"), _information,
     ),
     Form(
         TRIAL, "correlation", correlation.GRADIENTS, _taus_by(correlation.GRADIENTS),
@@ -126,11 +134,11 @@ FORMS = (
         _correlation("Fig. 4", "leave-one-out"),
     ),
     Form(
-        TRIAL, "uniform", uniform.ACCURACY, lambda finding: uniform.accuracy_rows(finding.summary),
+        TRIAL, "uniform", uniform.ACCURACY, lambda table, summary: uniform.accuracy_rows(summary),
         _accuracy("at inference"),
     ),
     Form(
         EXPERIMENT, "uniform", untrained.ACCURACY,
-        lambda finding: untrained.score_rows(finding.summary, "accuracy"), _accuracy("in training"),
+        lambda table, summary: untrained.score_rows(summary, "accuracy"), _accuracy("in training"),
     ),
 )  # fmt: skip

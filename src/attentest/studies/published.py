@@ -6,7 +6,7 @@ import csv
 import hashlib
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -60,6 +60,27 @@ def fingerprint_of(paper: str) -> str:
 
 
 @dataclass(frozen=True)
+class PublishedRow:
+    """A published figure beside ours, as a study's table has it."""
+
+    paper: str
+    table: str
+    corpus: str
+    model: str
+    variant: str
+    measure: str
+    published: float
+    deviation: float | None
+    ours: float | None
+    low: float | None
+    high: float | None
+    difference: float | None
+    tolerance: float
+    within: bool | None
+    public: bool
+
+
+@dataclass(frozen=True)
 class CellComparison:
     """A published cell with ours; `within` is None where there is none of ours."""
 
@@ -77,23 +98,24 @@ class CellComparison:
 
     def as_row(self) -> dict[str, Any]:
         theirs, ours = self.theirs, self.ours
-        return {
-            "paper": theirs.paper,
-            "table": theirs.table,
-            "corpus": theirs.corpus,
-            "model": theirs.model,
-            "variant": theirs.variant,
-            "measure": theirs.measure,
-            "published": theirs.value,
-            "deviation": theirs.deviation,
-            "ours": None if ours is None else ours.value,
-            "low": None if ours is None else ours.low,
-            "high": None if ours is None else ours.high,
-            "difference": None if ours is None else self.difference,
-            "tolerance": self.tolerance,
-            "within": self.within,
-            "public": theirs.public,
-        }
+        row = PublishedRow(
+            paper=theirs.paper,
+            table=theirs.table,
+            corpus=theirs.corpus,
+            model=theirs.model,
+            variant=theirs.variant,
+            measure=theirs.measure,
+            published=theirs.value,
+            deviation=theirs.deviation,
+            ours=None if ours is None else ours.value,
+            low=None if ours is None else ours.low,
+            high=None if ours is None else ours.high,
+            difference=None if ours is None else self.difference,
+            tolerance=self.tolerance,
+            within=self.within,
+            public=theirs.public,
+        )
+        return asdict(row)
 
 
 def compare(

@@ -14,16 +14,17 @@ from torch import Tensor
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.divergences import LARGEST_JSD
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
 from attentest.trials.adversary_search import gradient_search
 from attentest.trials.adversary_vertices import best_vertices, own_margin
-from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column
+from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column, numbers_for_charts
 from attentest.trials.charts import class_groups, histograms, violins_by_bin
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
 METHODS = ("auto", "exact", "search")
+BOUND = "bound"
 JSD_BINS = np.linspace(0, 0.7, 29)
 
 
@@ -147,10 +148,12 @@ class InstanceAdversary(SimpleTrial):
             f"While the prediction changes by at most {self.bound} (TVD), the weights can move by a mean JSD of "
             f"{overall} (the maximum possible is {LARGEST_JSD:.3f})."
         )
-        return Conclusion(answer, summary, self._charts(table), notes)
+        return Conclusion(answer, summary, notes, {BOUND: [self.bound]})
 
-    def _charts(self, table: pa.Table) -> dict[str, Chart]:
-        title = f"largest JSD with TVD ≤ {self.bound} (nats, at most {LARGEST_JSD:.3f})"
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        bound = numbers_for_charts(table, BOUND)[BOUND][0]
+        title = f"largest JSD with TVD ≤ {bound} (nats, at most {LARGEST_JSD:.3f})"
         return {
             "ε-max JSD by class": histograms(
                 {"all": column(table, "max_jsd")},

@@ -6,21 +6,25 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
+from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.trials.cells import Cell
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
+Kind = TypeVar("Kind")
 Columns = Mapping[str, Any]  # column -> one entry a text
 Chart = Mapping[str, Any]  # a Vega-Lite specification
-CLASSES = "classes"  # in a table's metadata: the names of all classes in their order, as JSON
+CLASSES, FOR_CHARTS = "classes", "for_charts"  # in a table's metadata, as JSON
 BIN_EDGES = (0.25, 0.5, 0.75)
 BIN_NAMES = ("[0, .25)", "[.25, .5)", "[.5, .75)", "[.75, 1]")  # of the largest weight, as Jain & Wallace have them
+LARGEST = 1e12  # no column of ours comes near: a larger number is damage
 _PLACE = {name: place for place, name in enumerate(BIN_NAMES)}
 
 
@@ -28,8 +32,8 @@ _PLACE = {name: place for place, name in enumerate(BIN_NAMES)}
 class Conclusion:
     answer: str
     summary: Mapping[str, Estimate]
-    charts: Mapping[str, Chart] = field(default_factory=dict)  # by title
     notes: Sequence[str] = field(default=())
+    for_charts: Mapping[str, Sequence[float]] = field(default_factory=dict)  # numbers of no single text that they show
 
 
 class Examiner(Protocol):
@@ -66,6 +70,12 @@ class Trial(ABC):
     def examiner(self, subject: Subject) -> Examiner: ...
 
     @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        """Its figures by title, from the table and the summary of a finding alone: so they can be made again from a
+        folder, of whose pictures and specifications nobody knows who wrote them. Not called for an empty table."""
+        return {}
+
+    @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
         """Its figures in the words of the papers' tables; not called for an empty summary."""
         yield from ()
@@ -100,7 +110,43 @@ def common_columns(reading: Reading, classes: Sequence[str], items: str = "token
 
 def with_classes(table: pa.Table, classes: Sequence[str]) -> pa.Table:
     """The table with the order of the classes, which a figure of two of them needs."""
-    return table.replace_schema_metadata({CLASSES: json.dumps(list(classes))})
+    return _with(table, CLASSES, list(classes))
+
+
+def with_numbers(table: pa.Table, numbers: Mapping[str, Sequence[float]]) -> pa.Table:
+    """The table with the numbers for charts that belong to no single text."""
+    kept = {name: [float(value) for value in values] for name, values in numbers.items()}
+    return _with(table, FOR_CHARTS, kept) if kept else table
+
+
+def _with(table: pa.Table, key: str, content: Any) -> pa.Table:
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), key.encode(): json.dumps(content)})
+
+
+def classes_of(table: pa.Table) -> list[str] | None:
+    """All classes in their order, if the table has them."""
+    return _kept(table, CLASSES, list[str])
+
+
+def numbers_for_charts(table: pa.Table, *names: str) -> dict[str, list[float]]:
+    """Those of each name."""
+    kept = _kept(table, FOR_CHARTS, dict[str, list[float]]) or {}
+    for name in names:
+        if not kept.get(name):
+            raise InputError(f"its metadata lacks the numbers of `{name}`.")
+        if any(abs(value) > LARGEST for value in kept[name]):
+            raise InputError(f"its metadata has numbers of `{name}` that no measure gives.")
+    return {name: kept[name] for name in names}
+
+
+def _kept(table: pa.Table, key: str, kind: type[Kind]) -> Kind | None:
+    stored = (table.schema.metadata or {}).get(key.encode())
+    if stored is None:
+        return None
+    try:
+        return msgspec.convert(json.loads(stored), kind)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"what its metadata says of `{key}` is damaged.") from error
 
 
 NOTHING_TO_MOVE = "No text has more than one item, so there is no weight to move."
@@ -108,16 +154,52 @@ NOTHING_TO_MOVE = "No text has more than one item, so there is no weight to move
 
 def with_several_items(table: pa.Table) -> tuple[pa.Table, list[str]]:
     """The texts in which weight can be moved from one item to another, and a sentence about the others."""
-    (items,) = [name for name in ("tokens", "sentences") if name in table.column_names]
+    items = "sentences" if "sentences" in table.column_names else "tokens"
     several = column(table, items) > 1
     alone = int((~several).sum())
     notes = [f"{alone:,} texts have a single item, which no weight can be taken from; they are left out."]
     return table.filter(pa.array(several)), notes if alone else []
 
 
+def charts_of(trial: type[Trial], table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+    """The figures of a finding, whether it was just made or is read again."""
+    shown = with_several_items(table)[0] if trial.moves_weight else table
+    return trial.charts(shown, summary) if len(shown) else {}
+
+
 def column(table: pa.Table, name: str) -> np.ndarray:
-    values: np.ndarray = table[name].to_numpy(zero_copy_only=False)
+    """Numbers; NaN where one is not defined."""
+    found = _column(table, name)
+    if not (pa.types.is_integer(found.type) or pa.types.is_floating(found.type) or pa.types.is_null(found.type)):
+        raise InputError(f"the column '{name}' holds no numbers.")
+    values: np.ndarray = found.to_numpy(zero_copy_only=False)
+    if values.dtype == object:  # a column without any number
+        values = values.astype(float)
+    if values.size and np.abs(values).max(initial=0, where=~np.isnan(values)) > LARGEST:
+        raise InputError(f"the column '{name}' holds numbers that no measure gives.")
     return values
+
+
+def truths(table: pa.Table, name: str) -> np.ndarray:
+    found = _column(table, name)
+    if not pa.types.is_boolean(found.type) or found.null_count:
+        raise InputError(f"the column '{name}' does not say yes or no for each text.")
+    values: np.ndarray = found.to_numpy(zero_copy_only=False)
+    return values
+
+
+def words(table: pa.Table, name: str) -> np.ndarray:
+    found = _column(table, name)
+    if not (pa.types.is_string(found.type) or pa.types.is_large_string(found.type)) or found.null_count:
+        raise InputError(f"the column '{name}' does not have a name for each text.")
+    values: np.ndarray = found.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _column(table: pa.Table, name: str) -> pa.ChunkedArray:
+    if table.column_names.count(name) != 1:
+        raise InputError(f"the column '{name}' is missing, or there twice.")
+    return table[name]
 
 
 def by_group(table: pa.Table, value: str, *keys: str, statistic: Any = np.mean) -> dict[str, Estimate]:

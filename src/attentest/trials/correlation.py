@@ -14,7 +14,7 @@ from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.kendall import kendall_tau
 from attentest.settings import setting
-from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
+from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column, words
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes, class_groups, histograms
 from attentest.trials.reading import Reading
@@ -92,6 +92,10 @@ class Correlation(Trial):
         if self.samples < 1:
             raise InputError(f"samples is {self.samples}; it must be at least 1.")
 
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        return _charts(table)
+
     def examiner(self, subject: Subject) -> Examiner:
         require_usable(subject.model, self.measures, subject.chosen_site)
         names = self.measures or usable(subject.model, PAPERS)
@@ -113,8 +117,8 @@ class _Examiner:
         return columns
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        pairs = [name.removeprefix("tau ") for name in table.column_names if name.startswith("tau ")]
-        predicted = column(table, "predicted")
+        pairs = _pairs(table)
+        predicted = words(table, "predicted")
         summary: dict[str, Estimate] = {}
         for pair in pairs:
             tau, p = column(table, f"tau {pair}"), column(table, f"p {pair}")
@@ -125,11 +129,11 @@ class _Examiner:
             for name in sorted(set(predicted)):
                 summary[f"τ {pair}, {name}"] = bootstrap(tau[predicted == name])
                 summary[f"significant {pair}, {name}"] = bootstrap(significant[predicted == name])
-        return Conclusion(_answer(summary, pairs), summary, _charts(table, pairs))
+        return Conclusion(_answer(summary, pairs), summary)
 
 
-def _charts(table: pa.Table, pairs: Sequence[str]) -> dict[str, Chart]:
-    taus = {pair: column(table, f"tau {pair}") for pair in pairs}
+def _charts(table: pa.Table) -> dict[str, Chart]:
+    taus = {pair: column(table, f"tau {pair}") for pair in _pairs(table)}
     own = {p.removeprefix(f"{ATTENTION} – "): tau for p, tau in taus.items() if p.startswith(f"{ATTENTION} – ")}
     usual = {name: own[name] for name in BY_CLASS if name in own}
     charts = {
@@ -163,6 +167,10 @@ def _charts(table: pa.Table, pairs: Sequence[str]) -> dict[str, Chart]:
         "pair",
     )
     return charts
+
+
+def _pairs(table: pa.Table) -> list[str]:
+    return [name.removeprefix("tau ") for name in table.column_names if name.startswith("tau ")]
 
 
 def tau_rows(table: pa.Table, title: str) -> list[dict[str, Any]]:

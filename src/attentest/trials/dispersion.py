@@ -16,7 +16,7 @@ from attentest.importance.influence import influence
 from attentest.measures.entropy import normalised_entropy
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
-from attentest.trials.base import Columns, Conclusion, Examiner, Trial, column
+from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes
 from attentest.trials.reading import Reading
@@ -61,6 +61,18 @@ class Dispersion(Trial):
         for label, estimate in summary.items():
             yield cell(projection, label, estimate)
 
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        chart = boxes(
+            [row for name, values in _found(table).items() for row in box(name, values)],
+            "normalised entropy (0: one token, 1: all equal)",
+            "Box plots of the normalised entropy of attention, of gradients, of leave-one-out and of the influence on "
+            "hidden states, as in Meister et al. 2021, Fig. 2; whiskers reach 1.5 interquartile ranges.",
+            (0, 1),
+            "measure",
+        )
+        return {"entropy of influence": chart}
+
     def examiner(self, subject: Subject) -> Examiner:
         scored = usable(subject.model, SCORED)
         texts = self.influence_texts if scored == SCORED else 0
@@ -98,19 +110,17 @@ class _Examiner:
         return found
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        names = [name for name in (*self.scored, INFLUENCE) if not np.isnan(column(table, name)).all()]
-        summary = {f"entropy of {name}": bootstrap(column(table, name)) for name in names}
-        chart = boxes(
-            [row for name in names for row in box(name, column(table, name))],
-            "normalised entropy (0: one token, 1: all equal)",
-            "Box plots of the normalised entropy of attention, of gradients, of leave-one-out and of the influence on "
-            "hidden states, as in Meister et al. 2021, Fig. 2; whiskers reach 1.5 interquartile ranges.",
-            (0, 1),
-            "measure",
-        )
-        found = ", ".join(f"{summary[f'entropy of {name}']} for {name}" for name in names)
-        answer = f"Normalised entropy is {found}." if names else "No text has more than one item to spread over."
+        found = _found(table)
+        summary = {f"entropy of {name}": bootstrap(values) for name, values in found.items()}
+        told = ", ".join(f"{summary[f'entropy of {name}']} for {name}" for name in found)
+        answer = f"Normalised entropy is {told}." if found else "No text has more than one item to spread over."
         notes = [f"The influence on hidden states is computed on a sample of {len(self.sample):,} texts."]
         if self.scored != SCORED:
             notes = ["Gradients were left out: the model lacks embed and encode_embedded."]
-        return Conclusion(answer, summary, {"entropy of influence": chart}, notes)
+        return Conclusion(answer, summary, notes)
+
+
+def _found(table: pa.Table) -> dict[str, np.ndarray]:
+    """The entropies that are defined for any text."""
+    columns = {name: column(table, name) for name in (*SCORED, INFLUENCE) if name in table.column_names}
+    return {name: values for name, values in columns.items() if not np.isnan(values).all()}

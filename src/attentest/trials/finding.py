@@ -19,6 +19,7 @@ from attentest.trials.base import Chart
 from attentest.trials.charts.data import table_of
 from attentest.trials.charts.figure import Figure
 from attentest.trials.charts.files import listed, png_of, save_charts, svg_of
+from attentest.trials.stored import CSV, FILE, TABLE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -89,7 +90,7 @@ class Finding:
         """Write table, figures and settings; the finding with the paths of its files."""
         folder = Path(folder)
         make_folder(folder)
-        names = {"table": "table.parquet", "csv": "table.csv", "finding": "finding.json"}
+        names = {"table": TABLE, "csv": CSV, "finding": FILE}
         write_table(folder / names["table"], self.table)
         write_whole(folder / names["csv"], self._write_csv)
         undrawn = save_charts(folder, self.charts)

@@ -16,8 +16,10 @@ from attentest.trials.base import (
     Conclusion,
     Examiner,
     Trial,
+    charts_of,
     common_columns,
     with_classes,
+    with_numbers,
     with_several_items,
 )
 from attentest.trials.finding import Finding
@@ -69,6 +71,7 @@ def _conclude(
     head = {"id": subject.ids(rows), "label": subject.labels(rows).tolist()}
     table = with_classes(pa.table({**head, **columns}).take(place), subject.classes)
     conclusion = _of_several(examiner, table) if trial.moves_weight else examiner.conclude(table)
+    table = with_numbers(table, conclusion.for_charts)
     finding = Finding(
         trial=trial.name,
         question=trial.question,
@@ -83,7 +86,7 @@ def _conclude(
             "settings": asdict(examiner if isinstance(examiner, Trial) else trial),  # type: ignore[call-overload]
             **subject.signature,
         },
-        charts=conclusion.charts,
+        charts=charts_of(type(trial), table, conclusion.summary),
         notes=tuple(conclusion.notes),
         headline=trial.headline,
     )

@@ -13,9 +13,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.importance.sums import sums_after
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
-from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
+from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import box, boxes
 from attentest.trials.reading import Reading
 from attentest.trials.reduced_weights import renormalised
@@ -66,9 +66,8 @@ class ImportanceSets(SimpleTrial):
         return {name: (count / reading.lengths).cpu().numpy() for name, count in found.items()}
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        names = [name for name in (*RANKINGS, OPTIMUM) if name in table.column_names]
         summary = {}
-        removed = {name: np.nan_to_num(column(table, name), nan=1.0) for name in names}
+        removed = _removed(table)
         for name, share in removed.items():
             summary[f"{name}: mean share removed"] = bootstrap(share)
             summary[f"{name}: share of texts that flip"] = bootstrap((~np.isnan(column(table, name))).astype(float))
@@ -77,17 +76,27 @@ class ImportanceSets(SimpleTrial):
         answer = (
             f"Share of a text removed before the decision flips: {summary['attention: mean share removed']} in order "
             f"of attention, {summary['random: mean share removed']} in random order"
-            + (f", {summary[f'{OPTIMUM}: mean share removed']} in the best order." if OPTIMUM in names else ".")
+            + (f", {summary[f'{OPTIMUM}: mean share removed']} in the best order." if OPTIMUM in removed else ".")
         )
+        return Conclusion(answer, summary)
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
         chart = boxes(
-            [row for name, share in removed.items() for row in box(name, share)],
+            [row for name, share in _removed(table).items() for row in box(name, share)],
             "share of items removed at the first flip (0–1)",
             "Box plots of the share of items removed before the decision first flips, by ranking, as in Serrano & "
             "Smith 2019, Fig. 5; texts that never flip count as 1, and whiskers reach 1.5 interquartile ranges.",
             (0, 1),
             "ranking",
         )
-        return Conclusion(answer, summary, {"share removed before a flip": chart})
+        return {"share removed before a flip": chart}
+
+
+def _removed(table: pa.Table) -> dict[str, np.ndarray]:
+    """By ranking: the share of each text's items that go; all where the decision never flips."""
+    names = [name for name in (*RANKINGS, OPTIMUM) if name in table.column_names]
+    return {name: np.nan_to_num(column(table, name), nan=1.0) for name in names}
 
 
 def first_flip(reading: Reading, scores: Float[Tensor, "batch tokens"]) -> Float[Tensor, "batch"]:

@@ -17,12 +17,13 @@ from attentest.measures.information import cluster, mutual_information
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.weighted_tau import weighted_tau
 from attentest.settings import setting
-from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial
+from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, numbers_for_charts
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes, by_rank
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
+INFORMATION, WEIGHT = "mutual information (nats)", "mean weight"  # by rank
 TAU_CHART = "weighted τ over clusterings"
 SMALLEST_WEIGHT, SHARE_ABOVE, OUTPUT_CLUSTERS = 1e-5, 0.8, 5
 
@@ -59,6 +60,16 @@ class Information(Trial):
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
         yield cell("base", "weighted tau", summary[cls.keys["agreement"]])
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        kept = numbers_for_charts(table, INFORMATION, WEIGHT)
+        curve = by_rank(
+            {name: np.array(values) for name, values in kept.items()},
+            "Mutual information of the hidden states with the output, and mean weight, by rank of attention. The "
+            "weighted τ of Wen et al. 2022 §3.2 compares these two curves.",
+        )
+        return {TAU_CHART: tau_boxes({"this model": clusterings(summary)}), "information and weight by rank": curve}
 
     def examiner(self, subject: Subject) -> Examiner:
         return _Examiner(self, subject)
@@ -108,7 +119,6 @@ class _Examiner:
                 mean_weight.append(float(weights[there, rank].mean()))
             taus.append(weighted_tau(np.array(information), np.array(mean_weight), np.array(mean_weight)))
             curves.append(information)
-        mean_curve = np.mean(curves, 0)
         tau = bootstrap(np.array(taus))
         summary = {"weighted τ": tau, "ranks": Estimate(k, k, k, len(weights))}
         summary |= {f"MI at rank {i + 1}": bootstrap(np.array(curves)[:, i]) for i in range(min(k, 10))}
@@ -119,13 +129,7 @@ class _Examiner:
             if k > 1
             else "Only one rank can be compared, so no correlation is defined."
         )
-        curve = by_rank(
-            {"mutual information (nats)": mean_curve, "mean weight": np.array(mean_weight)},
-            "Mutual information of the hidden states with the output, and mean weight, by rank of attention. The "
-            "weighted τ of Wen et al. 2022 §3.2 compares these two curves.",
-        )
-        charts = {TAU_CHART: tau_boxes({"this model": taus}), "information and weight by rank": curve}
-        return Conclusion(answer, summary, charts, notes)
+        return Conclusion(answer, summary, notes, {INFORMATION: np.mean(curves, 0), WEIGHT: mean_weight})
 
     def _last_rank(self, weights: np.ndarray) -> int:
         there = np.maximum((weights >= 0).sum(0), 1)

@@ -16,9 +16,9 @@ from torch import Tensor
 from attentest.chance import keyed_uniform
 from attentest.errors import InputError
 from attentest.interventions import permuted
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
-from attentest.trials.base import Columns, Conclusion, SimpleTrial, by_group, column
+from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column
 from attentest.trials.charts import violins_by_bin
 from attentest.trials.reading import Reading
 
@@ -116,6 +116,10 @@ class Permutation(SimpleTrial):
             f"Shuffling the weights changes the prediction by {overall} (median TVD over {self.permutations} "
             "permutations, mean over texts)."
         )
+        return Conclusion(answer, {"mean of median TVD": overall} | groups)
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
         chart = violins_by_bin(
             table,
             "median_tvd",
@@ -123,7 +127,7 @@ class Permutation(SimpleTrial):
             "Densities of the median change of the prediction over permutations of the weights, by the largest weight "
             "and the predicted class, as in Vashishth et al. 2019, Fig. 2, after Jain & Wallace 2019.",
         )
-        return Conclusion(answer, {"mean of median TVD": overall} | groups, {"densities by largest weight": chart})
+        return {"densities by largest weight": chart}
 
 
 def _orders(seed: int, permutations: int, length: int) -> Int[np.ndarray, "permutations length"]:

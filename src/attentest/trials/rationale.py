@@ -14,7 +14,7 @@ from attentest.measures.intervals import Estimate, bootstrap
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import Sequences
 from attentest.text.tokenizer import Tokenizer, mark_tokens
-from attentest.trials.base import Columns, Conclusion, Trial, column
+from attentest.trials.base import Chart, Columns, Conclusion, Trial, column
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.reading import Reading
@@ -44,6 +44,31 @@ class Rationale(Trial):
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
         yield cell("attention", "heaviest in rationale %", summary[cls.keys["heaviest"]], 100)
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        weight, share = (column(table, name) for name in ("weight_on_rationale", "rationale_share"))
+        title = "share in the rationale (0–1)"
+        means = bars(
+            [
+                *interval("heaviest token", summary["heaviest token in the rationale"]),
+                *interval("weight", summary["weight on the rationale"]),
+                *interval("tokens (chance)", summary["tokens in the rationale"]),
+            ],
+            title,
+            "How often the heaviest token is in the rationale, and the shares of the weight and of the tokens in it, "
+            "means over texts with 95 % intervals.",
+            "counted",
+        )
+        spread = boxes(
+            [*box("weight", weight), *box("tokens", share)],
+            title,
+            "Box plots over texts of the shares of the weight and of the tokens in the rationale; whiskers reach 1.5 "
+            "interquartile ranges.",
+            (0, 1),
+            "counted",
+        )
+        return {"share in the rationale": means, "weight and tokens by text": spread}
 
     def fits(self, subject: Subject) -> bool:
         return bool(_marks(subject.data).any())
@@ -92,29 +117,7 @@ class _Marked:
         )
         without = int(np.isnan(share).sum())
         notes = [f"{without:,} texts are left out: the part that the model reads has no rationale."] if without else []
-        title = "share in the rationale (0–1)"
-        means = bars(
-            [
-                *interval("heaviest token", summary["heaviest token in the rationale"]),
-                *interval("weight", summary["weight on the rationale"]),
-                *interval("tokens (chance)", summary["tokens in the rationale"]),
-            ],
-            title,
-            "How often the heaviest token is in the rationale, and the shares of the weight and of the tokens in it, "
-            "means over texts with 95 % intervals.",
-            "counted",
-        )
-        spread = boxes(
-            [*box("weight", weight), *box("tokens", share)],
-            title,
-            "Box plots over texts of the shares of the weight and of the tokens in the rationale; whiskers reach 1.5 "
-            "interquartile ranges.",
-            (0, 1),
-            "counted",
-        )
-        return Conclusion(
-            answer, summary, {"share in the rationale": means, "weight and tokens by text": spread}, notes
-        )
+        return Conclusion(answer, summary, notes)
 
 
 def marks_of(subject: Subject) -> tuple[np.ndarray, Sequences]:

@@ -12,7 +12,7 @@ from attentest.measures.divergences import jsd
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.mcnemar import mcnemar_p
 from attentest.settings import setting
-from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
+from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, column, truths
 from attentest.trials.cells import Cell
 from attentest.trials.charts import cross_table, scatter
 from attentest.trials.reading import Reading
@@ -62,6 +62,10 @@ class Removal(SimpleTrial):
             f"Removing the heaviest item changes the output by {summary['mean ΔJS']} more (JS) than removing a random "
             f"one. The random item matters more in a share of {negative} of the texts."
         )
+        return Conclusion(answer, summary)
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
         chart = scatter(
             table,
             "delta_attention",
@@ -71,7 +75,7 @@ class Removal(SimpleTrial):
             "How much more the output changes without the heaviest item than without a random one, against the "
             "difference of their weights, as in Serrano & Smith 2019, Fig. 3, and Vashishth et al. 2019, Fig. 3.",
         )
-        return Conclusion(answer, summary, {"ΔJS by difference of weights": chart})
+        return {"ΔJS by difference of weights": chart}
 
 
 @dataclass(frozen=True)
@@ -112,13 +116,8 @@ class Flips(SimpleTrial):
             yield Cell(variant, "share %", 100 * share, float("nan"), float("nan"))
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        heaviest, random = column(table, "flip_heaviest"), column(table, "flip_random")
+        heaviest, random = truths(table, "flip_heaviest"), truths(table, "flip_random")
         only_heaviest, only_random = int((heaviest & ~random).sum()), int((random & ~heaviest).sum())
-        cells = [
-            {"y": _word(h), "x": _word(r), "share": float(((heaviest == h) & (random == r)).mean())}
-            for h in (True, False)
-            for r in (True, False)
-        ]
         summary = {
             "flips when the heaviest goes": bootstrap(heaviest.astype(float)),
             "flips when a random one goes": bootstrap(random.astype(float)),
@@ -132,6 +131,16 @@ class Flips(SimpleTrial):
             f"heaviest item, and of {summary['flips when a random one goes']} without a random one (McNemar p = "
             f"{p:.2g})."
         )
+        return Conclusion(answer, summary)
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        heaviest, random = truths(table, "flip_heaviest"), truths(table, "flip_random")
+        cells = [
+            {"y": _word(h), "x": _word(r), "share": float(((heaviest == h) & (random == r)).mean())}
+            for h in (True, False)
+            for r in (True, False)
+        ]
         chart = cross_table(
             cells,
             "random item removed",
@@ -140,7 +149,7 @@ class Flips(SimpleTrial):
             "Shares of texts whose decision flips without the heaviest item and without a random one, as in "
             "Serrano & Smith 2019, Table 2.",
         )
-        return Conclusion(answer, summary, {"decision flips": chart})
+        return {"decision flips": chart}
 
 
 def _word(flipped: bool) -> str:

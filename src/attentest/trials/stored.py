@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from attentest.files import read_as, read_table
+from attentest.errors import InputError
+from attentest.files import inside, read_as, read_foreign_table
 from attentest.measures.intervals import Estimate
 
-FILE = "finding.json"
+FILE, TABLE, CSV = "finding.json", "table.parquet", "table.csv"
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,6 @@ class FindingRecord:
     summary: dict[str, StoredEstimate]
     notes: list[str]
     signature: dict[str, Any]
-    charts: list[ChartFiles]
-    files: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -65,15 +65,31 @@ class StoredFinding:
 
     @cached_property
     def summary(self) -> Mapping[str, Estimate]:
-        return {name: stored.estimate() for name, stored in self.record.summary.items()}
+        return _Figures({name: stored.estimate() for name, stored in self.record.summary.items()})
 
     @cached_property
     def table(self) -> pa.Table:
-        return read_table(self.folder / self.record.files["table"])
+        return read_foreign_table(inside(self.folder, TABLE))
+
+    def made(self, make: Callable[[pa.Table, Mapping[str, Estimate]], Made]) -> Made:
+        """Something made of its table and its summary; what is wrong with them is told with the table's name."""
+        table = self.table
+        try:
+            return make(table, self.summary)
+        except InputError as error:
+            file = self.folder / TABLE
+            raise InputError(f"{file} is damaged, or of another version of attentest: {error}") from error
+
+
+class _Figures(dict[str, Estimate]):
+    """A summary that tells which of its figures was looked for in vain."""
+
+    def __missing__(self, name: str) -> Estimate:
+        raise InputError(f"{FILE} beside it has no figure '{name}'.")
 
 
 def read_finding(folder: Path) -> StoredFinding:
-    return StoredFinding(folder, read_as(folder / FILE, FindingRecord))
+    return StoredFinding(folder, read_as(inside(folder, FILE), FindingRecord))
 
 
 def finding_in(folder: Path) -> StoredFinding:

@@ -13,7 +13,7 @@ from attentest.interventions import permuted, random_weights, uniform_weights
 from attentest.measures.divergences import tvd
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
-from attentest.trials.base import Columns, Conclusion, SimpleTrial, column
+from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, column, truths
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.reading import Reading
@@ -66,10 +66,10 @@ class Uniform(SimpleTrial):
             yield cell(f"{variant}, inferred", "accuracy", summary[f"accuracy, {variant}"])
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        right = column(table, "right").astype(float)
+        right = truths(table, "right").astype(float)
         summary = {"accuracy": bootstrap(right)}
         for name in VARIANTS:
-            changed = column(table, f"right_{name}").astype(float)
+            changed = truths(table, f"right_{name}").astype(float)
             summary[f"accuracy, {name}"] = bootstrap(changed)
             summary[f"difference, {name}"] = bootstrap(changed - right)
             summary[f"mean TVD, {name}"] = bootstrap(column(table, f"tvd_{name}"))
@@ -79,6 +79,10 @@ class Uniform(SimpleTrial):
             f"Uniform weights at inference {cost} of {summary['accuracy']}. Change in percentage points by weights: "
             f"{losses}."
         )
+        return Conclusion(answer, summary)
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
         accuracy = bars(
             accuracy_rows(summary),
             "accuracy (0–1)",
@@ -94,7 +98,7 @@ class Uniform(SimpleTrial):
             (0, 1),
             "weights",
         )
-        return Conclusion(answer, summary, {ACCURACY: accuracy, "change of predictions": change})
+        return {ACCURACY: accuracy, "change of predictions": change}
 
 
 def accuracy_rows(summary: Mapping[str, Estimate]) -> list[dict[str, Any]]:

@@ -68,7 +68,11 @@ const tooltip = (value, sanitize) => {
   return `<table>${rows.join("")}</table>`;
 };
 
+// a chart is made of what is in the page: whatever else it may name is not loaded, and no link is followed
+const refuse = () => Promise.reject(new Error("nothing is loaded"));
+
 const OPTIONS = {
+  loader: { load: refuse, sanitize: refuse, http: refuse, file: refuse },
   renderer: "svg",
   actions: false,
   ast: true, // expressions are read, not compiled: the page forbids eval
@@ -76,7 +80,7 @@ const OPTIONS = {
   tooltip: { disableDefaultStyle: true, id: "vg-tooltip-element", formatTooltip: tooltip },
 };
 
-const draw = (place, spec) => vegaEmbed(place, { ...spec, background: "transparent" }, OPTIONS);
+const draw = (place, spec) => vegaEmbed(place, { ...spec, usermeta: {}, background: "transparent" }, OPTIONS);
 
 // as wide as there is room for, rather than whole but too small to read
 const fitted = (spec, drawn, room) => {

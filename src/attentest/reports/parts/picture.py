@@ -18,6 +18,11 @@ _ATTRIBUTES = re.compile(
     r"class|id|d|transform|viewBox|width|height|[cr]?[xy][12]?|r|f[xyr]|offset|points|fill|stroke|opacity|"
     r"(fill|stroke|stop|font|text|dominant|clip|alignment|letter|word|paint|gradient)-?[a-zA-Z-]*|visibility|display"
 )
+_SAID = re.compile(r"role|aria-[a-z]+|version|pointer-events")  # in a file, but not in the page
+_REFERENCE = re.compile(r"url\(#([\w-]+)\)")
+_CALL = re.compile(rf"{_REFERENCE.pattern}|(rgb|hsl)a?\([\d.,%\s]+\)")
+_TRANSFORM = re.compile(r"((translate|rotate|scale|matrix|skew[XY])\([\d.,eE\s+-]*\)[\s,]*)+")
+_SVG = "{http://www.w3.org/2000/svg}"
 _PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
 _NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 LARGER = 1.2  # than Vega draws: its letters are small beside the page's
@@ -81,12 +86,38 @@ def _attributes(element: ElementTree.Element, prefix: str, but: str = "") -> str
             continue
         if key == "id":
             value = f"{prefix}_{value}"
-        elif "url(" in value:
-            value = re.sub(r"url\(\s*['\"]?#?([^)'\"]*)['\"]?\s*\)", rf"url(#{prefix}_\1)", value)
+        elif not _is_local(key, value):
+            continue
+        elif reference := _REFERENCE.fullmatch(value):
+            value = f"url(#{prefix}_{reference[1]})"
         elif key not in ("class", "viewBox") and not key.startswith("font"):
             value = _rounded(value)
         kept.append(f' {key}="{escape(value)}"')
     return "".join(kept)
+
+
+def _is_local(key: str, value: str) -> bool:
+    """Whether a value refers to nothing outside of the picture: CSS has more ways to write an address than one can
+    list, and all have a bracket."""
+    known = _TRANSFORM if key.lower().endswith("transform") else _CALL
+    return "(" not in value or known.fullmatch(value) is not None
+
+
+def is_plain(svg: str) -> bool:
+    """Whether a picture that a browser opens as a file of its own neither runs nor loads anything."""
+    if "<!" in svg or "<?" in svg:  # entities, style sheets; Vega writes none
+        return False
+    try:
+        root = ElementTree.fromstring(svg)
+    except (ElementTree.ParseError, ValueError, RecursionError):
+        return False
+    return all(_is_plain(element) for element in root.iter())
+
+
+def _is_plain(element: ElementTree.Element) -> bool:
+    known = all(_ATTRIBUTES.fullmatch(key) or _SAID.fullmatch(key) for key in element.attrib)
+    local = all(_is_local(key, value) for key, value in element.attrib.items() if not _SAID.fullmatch(key))
+    return element.tag == f"{_SVG}{_tag(element)}" and _tag(element) in _KEPT and known and local
 
 
 def _larger(side: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,9 +22,10 @@ from attentest.studies.experiments.base import (
     Training,
     TrialOf,
     difference,
+    rows_of,
 )
 from attentest.training.run import Run
-from attentest.trials.base import Chart, Conclusion
+from attentest.trials.base import Chart, Conclusion, classes_of, with_classes
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import PALETTE, distinct, tradeoff
 from attentest.trials.stored import StoredFinding
@@ -78,6 +79,10 @@ class TrainedAdversary(Experiment):
     def trials(self) -> list[TrialOf]:
         return [TrialOf(BASE, "adversary")]
 
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        return _charts(table)
+
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         base = runs[BASE]
         cells: list[Cell] = []
@@ -111,9 +116,9 @@ class TrainedAdversary(Experiment):
                 f"With λ = {best:g}, a model whose attention differs by a JSD of {summary[f'JSD, λ = {best:g}']} "
                 f"reaches an F1 of {summary[f'F1, λ = {best:g}']}; the base has {scores(base)['f1']}."
             )
-        return Result(
-            pa.Table.from_pylist(rows), Conclusion(answer, summary, _charts(rows, predicted, base.classes)), cells
-        )
+        counts = Counter(predicted.tolist()).most_common(len(PALETTE))
+        often = sorted((str(name) for name, _ in counts), key=base.classes.index)
+        return Result(with_classes(pa.Table.from_pylist(rows), often), Conclusion(answer, summary), cells)
 
 
 def adversary_training(strength: float, epochs: int, patience: int) -> Training:
@@ -134,10 +139,10 @@ def cells_of_difference(variant: str, apart: Difference) -> list[Cell]:
     return [cell(variant, "jsd", bootstrap(apart.jsd)), cell(variant, "tvd", bootstrap(apart.tvd), factor)]
 
 
-def _charts(rows: list[dict[str, Any]], predicted: np.ndarray, classes: Sequence[str]) -> dict[str, Chart]:
+def _charts(table: pa.Table) -> dict[str, Chart]:
     """All texts together, and the classes apart in their order: of very many the most frequent ones."""
-    counts = Counter(predicted.tolist()).most_common(len(PALETTE))
-    often = sorted((str(name) for name, _ in counts), key=classes.index)
+    often = (classes_of(table) or [])[: len(PALETTE)]
+    rows = rows_of(table, named=["kind", "class"], numbers=["lambda", "jsd", "tvd", "f1"])
     shown = dict(zip(often, distinct(often), strict=True))
     said = (
         "Mean JSD of the attention and mean TVD of the predictions, compared with the base: adversaries along λ "

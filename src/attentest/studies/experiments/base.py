@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,8 +14,9 @@ import torch
 
 from attentest.errors import InputError
 from attentest.measures.divergences import jsd
+from attentest.measures.intervals import Estimate
 from attentest.training.run import Run
-from attentest.trials.base import Conclusion
+from attentest.trials.base import Chart, Conclusion, column, words
 from attentest.trials.cells import Cell
 from attentest.trials.stored import StoredFinding
 
@@ -68,6 +70,11 @@ class Experiment(ABC):
     def trials(self) -> list[TrialOf]:
         return []
 
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        """Its figures by title, from the table and the summary of a finding alone, as those of a trial."""
+        return {}
+
     @abstractmethod
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         """Runs by label, the base among them; findings by "label trial", as stored."""
@@ -117,6 +124,15 @@ def padded(rows: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
 
 def _matrix(table: pa.Table, name: str) -> np.ndarray:
     return np.array(table[name].to_pylist())
+
+
+def rows_of(table: pa.Table, named: Sequence[str], numbers: Sequence[str]) -> list[dict[str, Any]]:
+    """These columns of a table in its own order, row by row; None where a number is not defined."""
+    read = {name: words(table, name).tolist() for name in named}
+    for name in numbers:
+        read[name] = [None if math.isnan(value) else value for value in column(table, name).tolist()]
+    names = [name for name in table.column_names if name in read]
+    return [dict(zip(names, row, strict=True)) for row in zip(*(read[name] for name in names), strict=True)]
 
 
 def tidy_head(base: Run) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from attentest.settings import setting
-from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf
-from attentest.studies.experiments.informed import compare_information, on_information
+from attentest.studies.experiments.base import BASE, Result, Training, TrialOf
+from attentest.studies.experiments.informed import OfInformation, compare_information, on_information
 from attentest.training.run import Run
 from attentest.trials.stored import StoredFinding
 
 
 @dataclass(frozen=True)
-class Fix(Experiment):
+class Fix(OfInformation):
     """Fix Rep: the base's embeddings and encoder stay, attention is learned anew. Fix Attn: weights are drawn once for
     each text and stay, and encoder and decoder are learned around them (Wen et al. do not say which scores)."""
 

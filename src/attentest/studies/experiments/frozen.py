@@ -10,16 +10,18 @@ import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
 from attentest.studies.cells import accuracy_gain, cells_of_run, scores
 from attentest.studies.experiments.adversary import FAR, adversary_settings
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference
 from attentest.training.run import Run
-from attentest.trials.base import Conclusion
+from attentest.trials.base import Chart, Conclusion
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import interval, intervals
 from attentest.trials.stored import StoredFinding
+
+MOVED = ("frozen", "unfrozen")  # adversaries
 
 
 @dataclass(frozen=True)
@@ -97,20 +99,23 @@ class Frozen(Experiment):
             f"{chosen['frozen'].record.training.strength:g}), it is {summary['accuracy, frozen']}; with attention "
             f"moved by {summary['JSD, unfrozen'].value:.2f} in a new model, {summary['accuracy, unfrozen']}."
         )
-        charts = {
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary), cells)
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        return {
             "accuracy by what may move": intervals(
-                [row for label in (BASE, *chosen) for row in interval(label, summary[f"accuracy, {label}"])],
+                [row for label in (BASE, *MOVED) for row in interval(label, summary[f"accuracy, {label}"])],
                 "accuracy on the test texts (0–1)",
                 "Accuracy of the base, of an adversary with everything but attention frozen, and of one with nothing "
                 "frozen, with 95 % intervals, as in Meister et al. 2021, Table 5.",
                 "model",
             ),
             "JSD by what may move": intervals(
-                [row for label in chosen for row in interval(label, summary[f"JSD, {label}"])],
+                [row for label in MOVED for row in interval(label, summary[f"JSD, {label}"])],
                 f"JSD to the base's attention (nats, at most {LARGEST_JSD:.3f})",
                 "Distance of the attention of the frozen and the unfrozen adversary from the base's, with 95 % "
                 "intervals, as in Meister et al. 2021, Table 5.",
                 "model",
             ),
         }
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, charts), cells)

@@ -8,12 +8,13 @@ from typing import ClassVar
 
 import pyarrow as pa
 
+from attentest.measures.intervals import Estimate
 from attentest.settings import setting
 from attentest.studies.cells import cells_of_run, f1_difference, f1_gain, scores
 from attentest.studies.experiments.adversary import adversary_training
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
-from attentest.trials.base import Conclusion
+from attentest.trials.base import Chart, Conclusion
 from attentest.trials.cells import Cell
 from attentest.trials.charts import interval, intervals
 from attentest.trials.stored import StoredFinding
@@ -70,6 +71,10 @@ class Guides(Experiment):
         order = sorted(GUIDES.values(), key=lambda guide: -summary[f"f1, {guide}"].value)
         named = ", ".join(f"{guide} {summary[f'f1, {guide}'].value:.3f}" for guide in order)
         answer = f"F1 of the model without context, by the weights that guide it: {named}."
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary), cells)
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
         chart = intervals(
             [row for guide in GUIDES.values() for row in interval(guide, summary[f"f1, {guide}"])],
             "F1 on the test texts (0–1)",
@@ -77,4 +82,4 @@ class Guides(Experiment):
             "2019, Table 3.",
             "guide",
         )
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, {"F1 by guide": chart}), cells)
+        return {"F1 by guide": chart}

@@ -14,7 +14,7 @@ from attentest.studies.cells import cells_of_run
 from attentest.studies.experiments.adversary import adversary_training, cells_of_difference
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference
 from attentest.training.run import Run
-from attentest.trials.base import Conclusion
+from attentest.trials.base import Chart, Conclusion, numbers_for_charts, words
 from attentest.trials.cells import cell
 from attentest.trials.information import TAU_CHART, Information, clusterings, tau_boxes
 from attentest.trials.stored import StoredFinding
@@ -22,8 +22,17 @@ from attentest.trials.stored import StoredFinding
 KEY = Information.keys["agreement"]
 
 
+class OfInformation(Experiment):
+    """One that compares the weighted τ of models with the base's."""
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        taus = numbers_for_charts(table, *words(table, "model"))
+        return {TAU_CHART: tau_boxes(taus)}
+
+
 @dataclass(frozen=True)
-class InformedAdversary(Experiment):
+class InformedAdversary(OfInformation):
     """T13 on an adversary (Wiegreffe & Pinter 2019), against T13 on the base: Δτ = τ of the base − the adversary's."""
 
     name: ClassVar[str] = "informed-adversary"
@@ -58,7 +67,7 @@ class InformedAdversary(Experiment):
 
 
 @dataclass(frozen=True)
-class Gumbel(Experiment):
+class Gumbel(OfInformation):
     """T13 on a model with Gumbel-softmax, against T13 on the base."""
 
     name: ClassVar[str] = "gumbel"
@@ -104,8 +113,8 @@ def compare_information(variants: Mapping[str, str], findings: Mapping[str, Stor
     named = ", ".join(f"{variant} {estimate}" for variant, estimate in estimates.items())
     answer = f"Weighted τ between information and weight: {named}."
     labels = {BASE: BASE} | dict(variants)
-    chart = tau_boxes({name: clusterings(findings[f"{label} information"].summary) for name, label in labels.items()})
-    return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, {TAU_CHART: chart}), cells)
+    taus = {name: clusterings(findings[f"{label} information"].summary) for name, label in labels.items()}
+    return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, for_charts=taus), cells)
 
 
 def _estimate(findings: Mapping[str, StoredFinding], label: str) -> Estimate:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
 from attentest.studies.cells import scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference, tidy_head
@@ -75,19 +75,19 @@ class Seeds(Experiment):
             f"TVD of {summary['mean TVD']} ({self.seeds} seeds)."
         )
         cells = [cell("seeds", "jsd", summary["mean JSD"])]
-        return Result(table, Conclusion(answer, summary, _charts(table)), cells)
+        return Result(table, Conclusion(answer, summary), cells)
 
-
-def _charts(table: pa.Table) -> dict[str, Chart]:
-    """The caption of Wiegreffe & Pinter 2019 says maximum; their code draws the median."""
-    return {
-        f"densities of the {word} JSD": violins_by_bin(
-            table,
-            f"{column}_jsd",
-            f"{word} JSD over seeds (nats, at most {LARGEST_JSD:.3f})",
-            f"Densities of the {word} JSD between the base's attention and that of other seeds, by the largest weight "
-            f"and the predicted class, as in Wiegreffe & Pinter 2019, Fig. 3 a–d{source}.",
-            largest=0.7,
-        )
-        for word, column, source in (("largest", "max", ""), ("median", "median", " (as their code draws it)"))
-    }
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        # the caption of Wiegreffe & Pinter 2019 says maximum; their code draws the median
+        return {
+            f"densities of the {word} JSD": violins_by_bin(
+                table,
+                f"{column}_jsd",
+                f"{word} JSD over seeds (nats, at most {LARGEST_JSD:.3f})",
+                f"Densities of the {word} JSD between the base's attention and that of other seeds, by the largest "
+                f"weight and the predicted class, as in Wiegreffe & Pinter 2019, Fig. 3 a–d{source}.",
+                largest=0.7,
+            )
+            for word, column, source in (("largest", "max", ""), ("median", "median", " (as their code draws it)"))
+        }

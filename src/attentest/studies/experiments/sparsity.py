@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from attentest.errors import InputError
 from attentest.measures.intervals import Estimate
 from attentest.measures.kendall import kendall_tau
 from attentest.settings import setting
-from attentest.studies.experiments.base import Experiment, Result, Training, TrialOf
+from attentest.studies.experiments.base import Experiment, Result, Training, TrialOf, rows_of
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion
 from attentest.trials.cells import Cell
@@ -60,6 +60,10 @@ class Sparsity(Experiment):
             )
         ]
 
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        return _charts(table)
+
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         series = {
             "entropy of attention": ("dispersion", "entropy of attention"),
@@ -88,10 +92,11 @@ class Sparsity(Experiment):
             f"{summary['τ of λ with entropy of gradient'].value:.2f} with the entropy of gradients, "
             f"{summary['τ of λ with τ attention – gradient'].value:.2f} with the agreement of attention and gradients."
         )
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, _charts(rows)), cells)
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary), cells)
 
 
-def _charts(rows: Sequence[Mapping[str, Any]]) -> dict[str, Chart]:
+def _charts(table: pa.Table) -> dict[str, Chart]:
+    rows = rows_of(table, named=["series"], numbers=["lambda", "value", "low", "high"])
     said = {
         "τ ": (
             "Kendall τ against λ",

@@ -14,7 +14,7 @@ from attentest.settings import setting
 from attentest.studies.cells import accuracy_gain, cells_of_run, f1_difference, scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.training.run import Run
-from attentest.trials.base import Conclusion
+from attentest.trials.base import Chart, Conclusion
 from attentest.trials.cells import cell
 from attentest.trials.charts import bars, interval, intervals
 from attentest.trials.stored import StoredFinding
@@ -73,7 +73,11 @@ class Untrained(Experiment):
             f"Trained with {there[0]} weights, the model reaches an F1 of {found[there[0]]['f1']}; with learned "
             f"attention, {found[BASE]['f1']}."
         )
-        charts = {
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary), cells)
+
+    @classmethod
+    def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
+        return {
             ACCURACY: bars(
                 score_rows(summary, "accuracy"),
                 "accuracy (0–1)",
@@ -89,7 +93,6 @@ class Untrained(Experiment):
                 "weights in training",
             ),
         }
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, charts), cells)
 
 
 def score_rows(summary: Mapping[str, Estimate], measure: str) -> list[dict[str, Any]]:

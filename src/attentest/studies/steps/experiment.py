@@ -10,6 +10,7 @@ from attentest.progress import Listener
 from attentest.studies.cells import write_cells
 from attentest.studies.experiments import make_experiment
 from attentest.training.run import Run
+from attentest.trials.base import with_numbers
 from attentest.trials.finding import Finding
 from attentest.trials.stored import finding_in
 from attentest.version import __version__
@@ -23,11 +24,12 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     }
     base = runs["base"]
     result = experiment.conclude(runs, findings)
+    table = with_numbers(result.table, result.conclusion.for_charts)
     finding = Finding(
         trial=experiment.name,
         question=experiment.question,
         answer=result.conclusion.answer,
-        table=result.table,
+        table=table,
         summary=result.conclusion.summary,
         signature={
             "attentest": __version__,
@@ -37,7 +39,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
             "corpus_hash": base.record.corpus.fingerprint,
             "model": base.settings["model"],
         },
-        charts=result.conclusion.charts,
+        charts=experiment.charts(table, result.conclusion.summary),
         notes=tuple(result.conclusion.notes),
         kind=experiment.kind,
     )

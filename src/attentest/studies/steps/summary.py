@@ -17,7 +17,7 @@ from attentest.files import write_table
 from attentest.progress import Listener
 from attentest.studies.cells import cells_of_finding, cells_of_run, read_cells
 from attentest.studies.directions import Direction, Replication, examine, of_cells, of_published
-from attentest.studies.figures import PlacedFinding, across_models
+from attentest.studies.figures import FIGURES, PlacedFinding, across_models
 from attentest.studies.published import CellComparison, compare, of_corpus
 from attentest.studies.results import (
     EXPERIMENT,
@@ -37,7 +37,6 @@ from attentest.trials.charts.files import listed, save_charts, slug
 from attentest.trials.instances import HEAT_MAPS
 from attentest.trials.stored import ChartFiles, finding_in
 
-FIGURES = "figures"
 _LONGEST = 80  # characters of a file's name
 
 
@@ -112,7 +111,7 @@ class _Results:
         finding = finding_in(folder)
         target = self.out / "findings" / _file_name(ref.role, ref.block, ref.name)
         shutil.copytree(finding.folder, target)
-        self.placed.append(PlacedFinding(ref, finding))
+        self.placed.append(PlacedFinding(ref.kind, ref.name, ref.corpus, ref.model, ref.block, finding))
         place, record = str(target.relative_to(self.out)), finding.record
         self.findings.append(
             FindingRef(ref.corpus, ref.block, ref.kind, ref.name, place, record.question, record.answer)

@@ -20,7 +20,7 @@ def box(group: str, values: np.ndarray) -> list[dict[str, Any]]:
     """A row for a box plot, or none where nothing is defined: the quartiles, and whiskers that end at the furthest
     values within 1.5 interquartile ranges of them (Serrano & Smith 2019 Fig. 5)."""
     kept = np.asarray(values, float)
-    kept = kept[~np.isnan(kept)]
+    kept = kept[np.isfinite(kept)]
     if not len(kept):
         return []
     q1, median, q3 = (float(q) for q in np.quantile(kept, [0.25, 0.5, 0.75]))

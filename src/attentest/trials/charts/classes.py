@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from itertools import count
@@ -10,7 +9,7 @@ from itertools import count
 import numpy as np
 import pyarrow as pa
 
-from attentest.trials.base import CLASSES, column
+from attentest.trials.base import classes_of, words
 from attentest.trials.charts.frame import PALETTE, readable, seen
 
 
@@ -22,7 +21,7 @@ class ClassGroup:
 
 def class_groups(table: pa.Table) -> list[ClassGroup]:
     """A group a class, those of two always in their order; the rarest of very many share one."""
-    predicted = column(table, "predicted").astype(str)
+    predicted = words(table, "predicted").astype(str)
     counts = Counter(predicted.tolist())
     known = [name for name in _order(table, counts) if name in counts]
     order = _order(table, counts) if len(_order(table, counts)) == 2 else known
@@ -36,8 +35,8 @@ def class_groups(table: pa.Table) -> list[ClassGroup]:
 
 
 def _order(table: pa.Table, counts: Counter[str]) -> list[str]:
-    stored = (table.schema.metadata or {}).get(CLASSES.encode())
-    return json.loads(stored) if stored else sorted(counts)
+    stored = classes_of(table)
+    return sorted(counts) if stored is None else stored
 
 
 def distinct(names: list[str]) -> list[str]:

@@ -16,19 +16,36 @@ from attentest.trials.charts.data import csv_of
 _SPELLED = {"τ": "tau", "λ": "lambda", "α": "alpha", "Δ": "delta "}
 Picture = TypeVar("Picture", str, bytes)
 _PICTURES, _NO_PICTURE = ("svg", "png"), ("csv",)
+_IDS = re.compile(r'<(clipPath|linearGradient|radialGradient) id="(\w+)"')
+_REFERENCES = re.compile(r'(<(?:clipPath|linearGradient|radialGradient) id="|="url\(#)(\w+)(\)?")')
 _PNG_SCALE = 2  # pixels a point
 
 
 def svg_of(chart: Chart) -> str:
+    """The picture of a chart; nothing is loaded for it, and the same chart gives the same bytes."""
     import vl_convert
 
-    return _drawn(lambda: str(vl_convert.vegalite_to_svg(dict(chart))), "SVG")
+    drawn = _drawn(lambda: str(vl_convert.vegalite_to_svg(dict(chart), allowed_base_urls=[])), "SVG")
+    if "<image" in drawn:  # whoever shows the picture would load it
+        raise InputError("The chart cannot be drawn as SVG: it has an image.")
+    return _renumbered(drawn)
 
 
 def png_of(chart: Chart) -> bytes:
+    # by way of the SVG, which has nothing to load: the converter's own way would load images
+    return _png(svg_of(chart))
+
+
+def _png(svg: str) -> bytes:
     import vl_convert
 
-    return _drawn(lambda: bytes(vl_convert.vegalite_to_png(dict(chart), scale=_PNG_SCALE)), "PNG")
+    return _drawn(lambda: bytes(vl_convert.svg_to_png(svg, scale=_PNG_SCALE)), "PNG")
+
+
+def _renumbered(svg: str) -> str:
+    """With ids that begin at 0: Vega goes on counting from picture to picture, as long as the process lives."""
+    ids = {name: f"{kind}{n}" for n, (kind, name) in enumerate(_IDS.findall(svg))}
+    return _REFERENCES.sub(lambda found: found[1] + ids.get(found[2], found[2]) + found[3], svg)
 
 
 def _drawn(draw: Callable[[], Picture], form: str) -> Picture:
@@ -75,7 +92,8 @@ def save_charts(folder: Path, charts: Mapping[str, Chart]) -> dict[str, str]:
     for title, chart in charts.items():
         contents = {"json": as_text(chart).encode("utf-8", "backslashreplace")}
         try:
-            contents |= {"svg": svg_of(chart).encode(), "png": png_of(chart)}
+            svg = svg_of(chart)
+            contents |= {"svg": svg.encode(), "png": _png(svg)}
         except InputError as error:
             contents["csv"] = csv_of(chart).encode("utf-8", "replace")
             undrawn[title] = f"{title}: {error} Its data is given as a table instead."

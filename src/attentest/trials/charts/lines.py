@@ -17,11 +17,11 @@ def lines(
     symmetric_log: bool = False,
     y_domain: Sequence[float] | None = None,
 ) -> Chart:
-    """Rows have the keys series, x, value, low and high; rows whose value is None are left out.
+    """Rows have the keys series, x, value, low and high; rows without a value or its place are left out.
 
     With `symmetric_log` the x axis is logarithmic away from 0 on both sides (Meister et al. 2021 Fig. 3 has λ < 0 so).
     """
-    kept = [row for row in rows if row["value"] is not None]
+    kept = [row for row in rows if row["value"] is not None and row["x"] is not None]
     names = list(dict.fromkeys(row["series"] for row in kept))
     x = number("x", x_title)
     if symmetric_log:

@@ -15,7 +15,7 @@ MOST_RANKS = 300
 def by_rank(series: Mapping[str, np.ndarray], description: str) -> Chart:
     """Series by their title; of very many ranks, evenly spread ones are drawn."""
     names = list(series)
-    ranks = max(len(values) for values in series.values())
+    ranks = min(len(values) for values in series.values())
     drawn = np.unique(np.linspace(0, ranks - 1, min(ranks, MOST_RANKS)).astype(int))
     rows = [{"of": name, "rank": drawn + 1, "value": values[drawn]} for name, values in series.items()]
     told = tooltip(of="of", rank="rank|,", value="value|.4f")

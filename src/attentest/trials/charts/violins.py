@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
-from attentest.trials.base import BIN_NAMES, Chart, column
+from attentest.trials.base import BIN_NAMES, Chart, column, words
 from attentest.trials.charts.classes import class_groups
 from attentest.trials.charts.frame import CLICKED, colour, fading, frame, number, see_through, tooltip, unless_faded
 
@@ -26,9 +26,12 @@ def density(values: Float[np.ndarray, "texts"], largest: float) -> tuple[np.ndar
     low, high = np.quantile(values, [0.25, 0.75])
     spread = min(float(np.std(values)), (high - low) / 1.34) or float(np.std(values))
     width = max(0.9 * spread * len(values) ** -0.2, grid[1])
+    some = counts > 0
+    counts, centres = counts[some], centres[some]
     images = np.concatenate((centres, -centres, 2 * largest - centres))
     kernel = np.exp(-0.5 * ((grid[:, None] - images) / width) ** 2)
-    found = kernel @ np.tile(counts, 3)
+    # a matrix product would add up in an order that depends on where in memory its factors lie
+    found = (kernel * np.tile(counts, 3)).sum(1)
     return grid, found / np.trapezoid(found, grid)
 
 
@@ -37,7 +40,7 @@ def violins_by_bin(table: pa.Table, value: str, title: str, description: str, la
     Fig. 3); more lie on one
     another. Each is as high as its own peak; a line marks its median."""
     groups = class_groups(table)
-    values, bins = column(table, value), column(table, "bin")
+    values, bins = column(table, value), words(table, "bin")
     rows: list[dict[str, Any]] = []
     totals = []
     for place, name in enumerate(BIN_NAMES):

@@ -1,0 +1,8 @@
+"""The program with all its commands."""
+
+from __future__ import annotations
+
+from attentest.cli import lists, reports, studies, training, trials  # they register themselves
+from attentest.cli.app import app
+
+__all__ = ["app", "lists", "reports", "studies", "training", "trials"]
