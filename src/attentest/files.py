@@ -21,6 +21,7 @@ from attentest.errors import InputError
 
 Kind = TypeVar("Kind")
 LARGEST_JSON = 1 << 29  # bytes; the largest that is written is the vocabulary of a large corpus
+_LONGEST = 500  # characters of a reason, which may quote the file
 _DRAFT = re.compile(r"\..+\.(\d+)\.attentest", re.DOTALL)
 MOST_CELLS = 200_000_000  # of a table that is read for a page
 
@@ -192,10 +193,11 @@ def checked(content: Any, kind: type[Kind], place: Path) -> Kind:
     """What JSON gave as what it must be; `place` is the file it came from."""
     try:
         return msgspec.convert(content, kind)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except (msgspec.ValidationError, UnicodeEncodeError, RecursionError) as error:  # half a character is no text
         named = re.sub(r"`\$\.?([^`]*)`", r"`\1`", str(error)).replace(" - at ``", "")
-        why = re.sub(r"\.? - at ", " at ", named)
-        raise InputError(f"{place} is damaged, or of another version of attentest: {_lower(why)}.") from error
+        why = _lower(re.sub(r"\.? - at ", " at ", named))
+        shown = why if len(why) < _LONGEST else f"{why[:_LONGEST]} …"
+        raise InputError(f"{place} is damaged, or of another version of attentest: {shown}.") from error
 
 
 def _lower(sentence: str) -> str:

@@ -65,6 +65,8 @@ def open_corpus(path: Path) -> Corpus:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is damaged: its metadata is not what attentest writes ({error}).") from error
     about = checked(content, _About, path)
+    if not all(_is_text(name) for name in (about.name, *about.classes)):
+        raise InputError(f"{path} is damaged: a name in its metadata is no text.")
     return Corpus(
         about.name,
         about.kind,
@@ -74,6 +76,14 @@ def open_corpus(path: Path) -> Corpus:
         about.recipe,
         about.origin,
     )
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # half a character
+        return False
+    return True
 
 
 def plain_origin(origin: Any) -> dict[str, Any]:

@@ -294,4 +294,4 @@ def _writing(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"The store {place} cannot be written: {error.strerror or error}.") from error
+        raise InputError(f"The store {str(place)[:1000]} cannot be written: {error.strerror or error}.") from error

@@ -135,14 +135,22 @@ class Run:
         file = self.path / "model.safetensors"
         stored = read_tensors(file)
         vectors = stored.tensors.get("embedding.weight")
-        if vectors is None or vectors.ndim != 2 or len(vectors) != len(self.vocabulary):
+        if vectors is None or vectors.ndim != 2 or len(vectors) != len(self.vocabulary) or not vectors.numel():
             raise InputError(f"{file} does not belong to this run: its embedding and the vocabulary differ.")
-        with torch.device("meta"):  # sizes that run.json makes up take no memory
-            stored.expect_like(self._made(torch.empty_like(vectors, device="meta")).state_dict())
+        stored.expect_like(self._described(vectors.shape).state_dict())
         stored.expect_unchanged()
         model = self._made(vectors)
         model.load_state_dict(stored.tensors)
         return model.eval()
+
+    def _described(self, shape: torch.Size) -> Reader:
+        """What run.json describes, without its numbers: sizes that somebody made up take no memory."""
+        try:
+            with torch.device("meta"):
+                return self._made(torch.empty(shape))
+        except (InputError, RuntimeError, TypeError) as error:
+            reason = str(error).splitlines()[0][:200].rstrip(".")
+            raise InputError(f"{self.path / RUN} is damaged: no model is made like this ({reason}).") from error
 
     def _made(self, vectors: torch.Tensor) -> Reader:
         answers = answer_tokens(self.record.corpus, self.text_settings, self.vocabulary)
