@@ -10,7 +10,19 @@ import attentest
 
 PACKAGE = Path(attentest.__file__).parent
 ROOMS = (  # from the lowest; docs/architecture.md says what is in each
-    *("errors", "version", "lazy", "settings", "chance", "parallel", "progress", "files", "display", "corpora"),
+    *(
+        "errors",
+        "version",
+        "lazy",
+        "settings",
+        "chance",
+        "parallel",
+        "progress",
+        "memory",
+        "files",
+        "display",
+        "corpora",
+    ),
     *("text", "measures"),
     *("models", "interventions", "training", "importance", "trials", "engine", "studies", "reports", "audits"),
     *("comparisons", "runs", "estimator"),

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +25,14 @@ Kind = TypeVar("Kind")
 def is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
+    except OSError:  # a name too long for a file, say
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Whether it is a regular file, or a link to one: no folder, pipe or device."""
+    try:
+        return path.is_file()
     except OSError:  # a name too long for a file, say
         return False
 
@@ -64,6 +73,8 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        if path.exists() and not path.is_file():  # moving a file there would take the place of a device or a pipe
+            raise InputError(f"{path} cannot be written: it is not a regular file.")
         write(draft)
         with draft.open("rb") as handle:
             os.fsync(handle.fileno())
@@ -71,7 +82,8 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # a name too long for a file, say
+            draft.unlink(missing_ok=True)
 
 
 def write_bytes(path: Path, content: bytes) -> None:

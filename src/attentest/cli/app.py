@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
+from attentest.errors import InputError
 from attentest.version import __version__
 
+USAGE_ERROR: Any = typer.BadParameter.__mro__[1]  # UsageError, of typer or of click, as the version has it
 ORDER = (  # of the commands in the help: what most people need first
     *("audit", "train", "show", "trial", "compare", "report", "study", "status"),
     *("trials", "corpora", "models", "store"),
@@ -61,6 +64,14 @@ app = typer.Typer(
 store_app = typer.Typer(no_args_is_help=True, help="Manage the store of finished steps.", cls=_Group)
 command = partial(app.command, cls=_Command)
 store_command = partial(store_app.command, cls=_Command)
+
+
+def check_folder() -> None:
+    """Relative paths, temporary files and workers need a working folder."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise InputError(f"The working folder cannot be used: {error.strerror}. Change to another one.") from error
 
 
 def _version(wanted: bool) -> None:

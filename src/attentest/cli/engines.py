@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +11,7 @@ import typer
 from typer import Option
 
 from attentest.cli.options import BUDGETS, ENGINES, RUNNING, Device, counted, offering
+from attentest.cli.streams import complain, say, say_json
 
 if TYPE_CHECKING:
     from attentest.engine.scheduler import Outcome, Watcher
@@ -88,19 +87,16 @@ def watched(quiet: bool) -> Iterator[Watcher]:
         try:
             yield watcher
         except KeyboardInterrupt:
-            print(
-                "attentest: Interrupted. Run the same command again to resume; finished steps are kept.",
-                file=sys.stderr,
-            )
+            complain("Interrupted. Run the same command again to resume; finished steps are kept.")
             raise typer.Exit(130) from None
 
 
 def print_outcome(outcome: Outcome) -> None:
-    print(f"{counted(outcome.done, 'step')} run, {outcome.reused} from the store")
+    say(f"{counted(outcome.done, 'step')} run, {outcome.reused} from the store")
     for step, error in outcome.failed.items():
-        print(f"failed: {step}\n  {error}")
+        say(f"failed: {step}", *(f"  {line}" for line in error.splitlines()))
     if outcome.skipped:
-        print(f"not run, because they depend on failed steps: {', '.join(outcome.skipped)}")
+        say(f"not run, because they depend on failed steps: {', '.join(outcome.skipped)}")
 
 
 def print_plan(expanded: StudyPlan, store: Store, as_json: bool) -> None:
@@ -110,8 +106,8 @@ def print_plan(expanded: StudyPlan, store: Store, as_json: bool) -> None:
     ]
     left = sum(row["seconds"] for row in rows if not row["done"])
     if as_json:
-        print(json.dumps({"steps": rows, "seconds": round(left, 1)}, ensure_ascii=False))
+        say_json({"steps": rows, "seconds": round(left, 1)})
         return
     for row in rows:
-        print(f"{'done' if row['done'] else '{:.0f} s'.format(row['seconds']):>8}  {row['name']}")
-    print(f"{counted(len(rows), 'step')}, about {max(1, round(left / 60))} min on one core")
+        say(f"{'done' if row['done'] else '{:.0f} s'.format(row['seconds']):>8}  {row['name']}")
+    say(f"{counted(len(rows), 'step')}, about {max(1, round(left / 60))} min on one core")

@@ -11,7 +11,7 @@ from attentest.corpora import load
 from attentest.corpora.corpus import Corpus
 from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
-from attentest.files import hash_of
+from attentest.files import hash_of, is_file
 from attentest.models import ModelSettings
 from attentest.models.build import check_pair, check_single, sites_of
 from attentest.models.settings import refuse_added_parts
@@ -253,7 +253,7 @@ class _Block:
         assert self.prepared is not None
         inputs = {"corpus": self.prepared, **others}
         vectors = Path(settings.get("vectors", "random"))
-        settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if vectors.is_file() else {})
+        settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if is_file(vectors) else {})
         name, places = f"train {self._label(label)}", {"device": self.device}
         return self.plan.add(name, f"{STEPS}.training:run", settings, inputs, places=places, seconds=cost)
 

@@ -8,12 +8,14 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from attentest.errors import InputError
-from attentest.files import read_parquet
+from attentest.errors import InputError, brief
+from attentest.files import is_file, read_parquet
+from attentest.memory import check_memory
 from attentest.text.settings import TextSettings
 from attentest.text.vocabulary import PAD, Vocabulary
 
 PACKAGED = "glove-6b-50d"
+LONGEST_LINE = 10_000_000  # characters of a word and its numbers
 RANDOM_SCALE = 0.1  # standard deviation of random vectors
 
 
@@ -30,6 +32,8 @@ def initial_vectors(
             raise InputError(f"No token of this corpus has a vector in {settings.vectors}.")
         dimension = len(next(iter(found.values())))
         scale = float(np.std(np.stack(list(found.values()))))
+    # drawn as float64, kept as float32
+    check_memory(12 * len(vocabulary) * dimension, f"Vectors of {dimension:,} numbers for {len(vocabulary):,} tokens")
     generator = np.random.default_rng(seed)
     matrix = (scale * generator.standard_normal((len(vocabulary), dimension))).astype(np.float32)
     for token, vector in found.items():
@@ -55,13 +59,15 @@ def _packaged(vocabulary: Vocabulary) -> dict[int, np.ndarray]:
 def _text_file(vocabulary: Vocabulary, name: str) -> dict[int, np.ndarray]:
     """One word a line, then its numbers; word2vec files begin with a line of two counts."""
     path = Path(name)
-    if not path.is_file():
-        raise InputError(f"Unknown vectors '{name}': give random, {PACKAGED} or the path of a text file.")
+    if not is_file(path):
+        raise InputError(f"Unknown vectors {brief(name)}: give random, {PACKAGED} or the path of a text file.")
     found: dict[int, np.ndarray] = {}
     wanted = {token: i for i, token in enumerate(vocabulary.tokens)}
     dimension = 0
     with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), 1):
+            if len(line) == LONGEST_LINE:
+                raise InputError(f"{path}, line {number} is too long for a word and its numbers.")
             parts = line.rstrip().split(" ")
             if number == 1 and len(parts) == 2 and all(part.isdecimal() for part in parts):
                 dimension = int(parts[1])

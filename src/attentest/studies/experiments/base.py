@@ -13,6 +13,7 @@ import torch
 
 from attentest.errors import InputError
 from attentest.measures.divergences import jsd
+from attentest.settings import check_values
 from attentest.training.run import Run
 from attentest.trials.base import Conclusion
 from attentest.trials.cells import Cell
@@ -60,6 +61,9 @@ class Experiment(ABC):
     how_to_read: ClassVar[str]  # what a high and a low figure mean, and what they do not
 
     keys: ClassVar[Mapping[str, str]] = {}  # entries of its summary that others rely on
+
+    def __post_init__(self) -> None:
+        check_values(self)
 
     @abstractmethod
     def trainings(self) -> list[Training]:
