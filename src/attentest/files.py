@@ -8,6 +8,7 @@ import math
 import os
 import re
 import shutil
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -71,10 +72,9 @@ def copy_folder(source: Path, target: Path) -> Path:
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""
+    check_target(path)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        if path.exists() and not path.is_file():  # moving a file there would take the place of a device or a pipe
-            raise InputError(f"{path} cannot be written: it is not a regular file.")
         write(draft)
         with draft.open("rb") as handle:
             os.fsync(handle.fileno())
@@ -84,6 +84,18 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     finally:
         with suppress(OSError):  # a name too long for a file, say
             draft.unlink(missing_ok=True)
+
+
+def check_target(path: Path) -> None:
+    """Refuse to write where something lies that is no file: moving one there would replace a device or a pipe."""
+    try:
+        regular = stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return
+    except OSError as error:  # a name too long for a file, a loop of links
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+    if not regular:
+        raise InputError(f"{path} cannot be written: it is not a regular file.")
 
 
 def write_bytes(path: Path, content: bytes) -> None:

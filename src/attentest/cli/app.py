@@ -11,7 +11,8 @@ import typer
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
-from attentest.errors import InputError
+from attentest.errors import InputError, brief
+from attentest.settings import LARGEST
 from attentest.version import __version__
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]  # UsageError, of typer or of click, as the version has it
@@ -42,6 +43,12 @@ def _tidied(parameters: Sequence[Any]) -> list[Any]:
 class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return _tidied(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        for name, value in ctx.params.items():
+            if isinstance(value, int) and abs(value) > LARGEST:
+                raise InputError(f"`{name}` is {brief(value)}; it must be at most {LARGEST:,}.")
+        return super().invoke(ctx)
 
 
 class _Group(TyperGroup):

@@ -74,7 +74,11 @@ def engine_options(*names: str) -> list[inspect.Parameter]:
 
 
 def engine_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What `study`, `audit` and `compare` are told about how to run."""
+    """What `study`, `audit` and `compare` are told about how to run; a wrong device is told before steps fail."""
+    if given.get("engine", "local") == "local":
+        from attentest.training.run import choose_device
+
+        choose_device(given["device"])
     return {name: given[name] for name in ("engine", "workers", "address", "store") if name in given}
 
 

@@ -24,7 +24,7 @@ from attentest.cli.options import (
 )
 from attentest.cli.streams import say, say_json
 from attentest.errors import InputError
-from attentest.training.settings import known_settings
+from attentest.training.settings import check_setting, known_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -170,7 +170,8 @@ def audit(
 def _given_settings(given: Mapping[str, Any], pairs: Iterable[str]) -> dict[str, Any]:
     """Settings of the options and of -s."""
     options, others = chosen(given, COMMON), named_values(pairs)
-    for name in others:
+    for name, value in others.items():
+        check_setting(name, value)
         if name in options:
             raise InputError(f"'{name}' was given twice, as {flag_of(name)} and with -s; give one.")
     return options | others
@@ -185,10 +186,13 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the page of finished work again: verdicts, figures, tables and heat maps; nothing is run."""
+    from attentest.files import check_target
     from attentest.reports.result import report as write
     from attentest.studies.verdict import check_failures, failed, judge
 
     on = check_failures(fail_on or [])
+    if out is not None:
+        check_target(out)
     page = write(folder, out, thresholds=named_values(threshold) if threshold else None)
     found = page.report
     if as_json:

@@ -108,8 +108,11 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show the progress of a study or an audit: done, running, failed, time left."""
+    from attentest.files import is_folder
     from attentest.studies.folder import status as status_of
 
+    if not is_folder(folder):
+        raise InputError(f"{folder}: there is no such folder.")
     found = status_of(folder)
     if as_json:
         say_json(asdict(found))

@@ -6,7 +6,7 @@ import codecs
 import io
 from pathlib import Path
 
-from attentest.errors import InputError, brief
+from attentest.errors import InputError
 
 NOT_OF_FILES = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
 
@@ -34,7 +34,7 @@ def check_name(encoding: str) -> None:
     except (LookupError, ValueError):
         usable = False
     if not usable:
-        raise InputError(f"There is no encoding called {brief(encoding)} for text files; utf-8 and latin-1 are common.")
+        raise InputError(f"There is no encoding called '{encoding}' for text files; utf-8 and latin-1 are common.")
 
 
 def _refuse_utf16(file: Path, encoding: str) -> None:

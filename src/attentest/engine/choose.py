@@ -34,18 +34,12 @@ def open_store(place: Store | str | Path | None) -> Store:
     if isinstance(place, Store):
         return place
     named = str(place or os.environ.get("ATTENTEST_STORE") or "")
-    if not named or "://" in named:  # a copy of what is behind a URL is in the home directory, too
-        _check_home()
     if "://" in named and not named.startswith("file://"):
         _check_url(named)
-    return Store(place)
-
-
-def _check_home() -> None:
     try:
-        Path.home()
-    except RuntimeError as error:
-        raise InputError("There is no home directory for the store; name a folder with `store`.") from error
+        return Store(place)
+    except RuntimeError as error:  # links in a loop, or no home directory
+        raise InputError(f"The store {named or 'in the home directory'} cannot be opened: {error}") from error
 
 
 def _check_url(url: str) -> None:

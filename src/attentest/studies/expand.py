@@ -22,6 +22,7 @@ from attentest.studies.published import fingerprint_of
 from attentest.studies.results import EXPERIMENT, INSTANCES, RUN, TRIAL, Failure, ResultRef
 from attentest.studies.schema import BUDGETS, LEAST, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
+from attentest.text.vectors import check_vectors
 from attentest.training.folder import FILES
 from attentest.training.run import Run
 from attentest.trials import TRIALS, make_trial, trial_class
@@ -252,6 +253,7 @@ class _Block:
         cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST
         assert self.prepared is not None
         inputs = {"corpus": self.prepared, **others}
+        check_vectors(settings.get("vectors", "random"))  # a message now rather than a failed step later
         vectors = Path(settings.get("vectors", "random"))
         settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if is_file(vectors) else {})
         name, places = f"train {self._label(label)}", {"device": self.device}

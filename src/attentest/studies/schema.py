@@ -16,6 +16,7 @@ from attentest.corpora.corpus import FEWEST_ROWS
 from attentest.errors import InputError
 from attentest.settings import LARGEST
 from attentest.studies.directions import Direction, Side
+from attentest.training.settings import GROUPS, check_setting
 
 BUDGETS = ("quick", "standard", "paper")  # of audits, too
 WHOLE = "paper"  # the budget that a study has without saying so
@@ -133,6 +134,8 @@ class _Reader:
                 self._refuse(("tolerances", table), "a number")
         for key, least in LEAST.items():
             self._check_number((key,), found.get(key), least)
+        for seed in found.get("seeds", ()):
+            self._attempt(("seeds",), lambda: check_setting("seed", seed))  # noqa: B023
         for place, model in enumerate(found.get("models", ())):
             self._check_training(("models", str(place)), model)
         self._check_parts((), found)
@@ -191,8 +194,6 @@ class _Reader:
         return found
 
     def _check_training(self, place: tuple[str, ...], given: Any) -> None:
-        from attentest.training.settings import GROUPS, check_setting
-
         if not isinstance(given, dict):
             self._refuse(place, "names with values")
         known = [f.name for kind in GROUPS.values() for f in fields(kind)]
@@ -230,7 +231,8 @@ class _Reader:
         for key, least in LEAST.items():
             self._check_number((*place, key), changes.get(key), least)
         if "seeds" in changes:
-            self._listed((*place, "seeds"), changes["seeds"], int)
+            for seed in self._listed((*place, "seeds"), changes["seeds"], int):
+                self._attempt((*place, "seeds"), lambda: check_setting("seed", seed))  # noqa: B023
         named = {key: self._named((*place, key), changes.get(key, {})) for key in ("trials", "experiments")}
         merged: dict[str, Any] = {key: changes.get(key, {}) for key in ("training", "training_on")}
         if not isinstance(merged["training_on"], dict):
