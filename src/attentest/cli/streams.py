@@ -70,7 +70,7 @@ def _open_closed() -> None:
         try:
             os.fstat(number)
         except OSError:
-            open_descriptor(os.devnull, os.O_RDWR)  # takes the lowest free number
+            os.set_inheritable(open_descriptor(os.devnull, os.O_RDWR), True)  # the lowest free number; workers have it
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
