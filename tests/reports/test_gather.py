@@ -26,6 +26,7 @@ from attentest.studies.expand import expand
 from attentest.studies.run_study import run_planned
 from attentest.studies.schema import Study
 from attentest.trials import hold, make_trial, subject_of
+from attentest.trials.charts.files import _converted
 from attentest.trials.instances import SHOWN, instances
 
 HARD = os.fsdecode("a b#1 100%20 é?&".encode())  # a folder's name with all that a link must hide
@@ -105,6 +106,7 @@ def no_ink(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise ValueError("no ink")
 
+    _converted.cache_clear()
     monkeypatch.setattr(vl_convert, "vegalite_to_svg", refuse)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import sample_report
+from chromium import chromium
 
 from attentest.reports.contents import Block, Report
 from attentest.reports.page import render
@@ -20,23 +19,13 @@ if TYPE_CHECKING:
     from playwright import sync_api as playwright
 else:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
 PHONE: playwright.ViewportSize = {"width": 400, "height": 800}
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[playwright.Browser]:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = os.environ.get("ATTENTEST_CHROMIUM") or next(filter(None, map(shutil.which, names)), "/usr/bin/chromium")
-    if not Path(found).exists():
-        pytest.skip("no Chromium: install one, or set ATTENTEST_CHROMIUM to its path")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=found, args=FLAGS.split())
-        yield browser
-        browser.close()
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture(scope="module")

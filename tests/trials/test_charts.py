@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
@@ -35,7 +36,7 @@ from attentest.trials.charts import (
 )
 from attentest.trials.charts.bars import bars_side_by_side
 from attentest.trials.charts.boxes import boxes_side_by_side
-from attentest.trials.charts.files import as_text, png_of, save_charts, slug, svg_of
+from attentest.trials.charts.files import _converted, as_text, png_of, save_charts, slug, svg_of
 from attentest.trials.charts.frame import LONGEST_NAME, plain
 from attentest.trials.charts.scatter import MOST_POINTS
 from attentest.trials.charts.tradeoff import KINDS
@@ -93,6 +94,38 @@ def test_densities_have_all_their_mass_in_the_range() -> None:
     # a value by hand: one text, and a bandwidth of one step of the grid
     grid, found = density(np.array([0.5]), 1.0)
     assert found[40] == pytest.approx(80 / np.sqrt(2 * np.pi), rel=1e-2)
+
+
+def test_a_density_does_not_depend_on_where_its_values_lie_in_memory() -> None:
+    values = np.random.default_rng(1).beta(2, 5, 3000)
+    found = set()
+    for offset in range(0, 64, 8):
+        room = np.empty(values.nbytes + 128, np.uint8)
+        start = -room.ctypes.data % 64 + offset
+        moved = room[start : start + values.nbytes].view(float)
+        moved[:] = values
+        found.add(density(moved, 1.0)[1].tobytes())
+    assert len(found) == 1
+
+
+def test_a_density_is_the_sum_of_its_kernels() -> None:
+    """Exact to the last bits but one, where a product of matrices may round in any order."""
+    values = np.random.default_rng(2).random(200)
+    grid, found = density(values, 1.0)
+    counts, edges = np.histogram(values, 2000, (0, 1))
+    low, high = np.quantile(values, [0.25, 0.75])
+    width = max(0.9 * min(np.std(values), (high - low) / 1.34) * len(values) ** -0.2, grid[1])
+    middles = (edges[1:] + edges[:-1]) / 2
+    exact = []
+    for point in grid:
+        sums = (
+            count * np.exp(-0.5 * ((point - image) / width) ** 2)
+            for count, middle in zip(counts, middles, strict=True)
+            if count
+            for image in (middle, -middle, 2 - middle)
+        )
+        exact.append(math.fsum(sums))
+    assert found == pytest.approx(exact / np.trapezoid(exact, grid), rel=1e-13)
 
 
 def test_the_first_of_two_classes_is_on_top() -> None:
@@ -319,8 +352,9 @@ def no_converter(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise ValueError("Vega-Lite to SVG conversion failed:\nError: no ink\n    at l (https://x/y:7:324)\n")
 
+    _converted.cache_clear()
     monkeypatch.setattr(vl_convert, "vegalite_to_svg", refuse)
-    monkeypatch.setattr(vl_convert, "vegalite_to_png", refuse)
+    monkeypatch.setattr(vl_convert, "svg_to_png", refuse)
 
 
 def test_a_chart_that_cannot_be_drawn_leaves_a_note_and_its_data(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Container, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,17 +19,23 @@ Picture = TypeVar("Picture", str, bytes)
 _PICTURES, _NO_PICTURE = ("svg", "png"), ("csv",)
 _IDS = re.compile(r'<(clipPath|linearGradient|radialGradient) id="(\w+)"')
 _REFERENCES = re.compile(r'(<(?:clipPath|linearGradient|radialGradient) id="|="url\(#)(\w+)(\)?")')
+_PICTURES_KEPT = 256  # a finding that is saved and shown, or a page that is written again, is drawn once
 _PNG_SCALE = 2  # pixels a point
 
 
 def svg_of(chart: Chart) -> str:
     """The picture of a chart; nothing is loaded for it, and the same chart gives the same bytes."""
-    import vl_convert
-
-    drawn = _drawn(lambda: str(vl_convert.vegalite_to_svg(dict(chart), allowed_base_urls=[])), "SVG")
+    drawn = _drawn(lambda: _converted(as_text(chart)), "SVG")
     if "<image" in drawn:  # whoever shows the picture would load it
         raise InputError("The chart cannot be drawn as SVG: it has an image.")
     return _renumbered(drawn)
+
+
+@lru_cache(maxsize=_PICTURES_KEPT)
+def _converted(spec: str) -> str:
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]))
 
 
 def png_of(chart: Chart) -> bytes:
