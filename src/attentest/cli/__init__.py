@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from attentest.cli.app import USAGE_ERROR, app, check_folder
+from attentest.cli.app import USAGE_ERROR, app
 from attentest.cli.flags import command_of, with_flags
 from attentest.cli.lists import corpora, models
 from attentest.cli.reports import audit, compare, report
@@ -36,7 +36,6 @@ def main() -> None:
     """Run the command line; what the user can mend is a message and exit code 2."""
     with guarded():
         try:
-            check_folder()
             sys.exit(app(standalone_mode=False))
         except InputError as error:
             from typer.main import get_command
