@@ -50,6 +50,8 @@ def test_a_field_says_what_its_setting_is() -> None:
     [
         ({"size": 1}, "size is 1; it must be at least 2."),
         ({"size": float("nan")}, "size is nan; it must be a finite number."),
+        ({"size": float("inf")}, "size is inf; it must be a finite number."),
+        ({"size": 10**19}, "size is 10000000000000000000; it must be at most 9,223,372,036,854,775,807."),
         ({"way": "dwn"}, "Unknown way 'dwn'; did you mean 'down'?"),
         ({"tool": "sew"}, "Unknown tool 'sew'; did you mean 'saw'?"),
     ],

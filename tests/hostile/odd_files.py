@@ -56,8 +56,7 @@ def odd_files(folder: Path) -> dict[str, str]:
         (folder / f"{name}.yaml").write_text(content, encoding="utf-8")
     for file in folder.glob("*.yaml"):
         places[file.name] = str(file)
-    for name in ("loop.yaml", "dangling.yaml"):
-        places[name] = str(folder / name)
+    places |= {name: str(folder / name) for name in ("loop.yaml", "dangling.yaml")}  # which glob may leave out
     return places
 
 

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from shell import PROGRAM, shell
 
 import attentest
 
-ROOT = Path(__file__).parents[2]
-PROGRAM = f"{shlex.quote(sys.executable)} -m attentest.cli"
 TINY = "--rows 60 --epochs 1 --dimension 8 --hidden 4"
 COMMANDS = {  # that succeed
     "version": "--version",
@@ -48,27 +43,6 @@ def place(run: attentest.Run, tmp_path: Path) -> Path:
         '{"study": "x", "budget": "", "settings": {}, "store": "store", "corpora": {}, "steps": []}', encoding="utf-8"
     )
     return tmp_path
-
-
-def shell(line: str, folder: Path, **variables: str | None) -> subprocess.CompletedProcess[str]:
-    """Run a line of bash, which exits as attentest did."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]),
-    }
-    for name, value in variables.items():
-        environment.pop(name, None)
-        if value is not None:
-            environment[name] = value
-    return subprocess.run(
-        ["bash", "-c", f"{line}; exit ${{PIPESTATUS[0]}}"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        timeout=120,
-    )
 
 
 pytestmark = [

@@ -10,7 +10,7 @@ from attentest.cli import signals
 def main() -> None:
     """Run the command line; what the user can mend is a message and exit code 2."""
     signals.install()  # before the first import that takes time
-    from attentest.cli.app import USAGE_ERROR, check_folder
+    from attentest.cli.app import USAGE_ERROR
     from attentest.cli.commands import app
     from attentest.cli.flags import command_of, with_flags
     from attentest.cli.streams import complain, guarded
@@ -18,7 +18,6 @@ def main() -> None:
 
     with guarded():
         try:
-            check_folder()
             sys.exit(app(standalone_mode=False))
         except InputError as error:
             from typer.main import get_command

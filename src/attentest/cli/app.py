@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -40,11 +41,24 @@ def _tidied(parameters: Sequence[Any]) -> list[Any]:
     return list(parameters)
 
 
+def _check_folders() -> None:
+    """Relative paths and workers need a working folder, and libraries one for temporary files."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise InputError(f"The working folder cannot be used: {error.strerror}. Change to another one.") from error
+    try:
+        tempfile.gettempdir()
+    except OSError as error:
+        raise InputError("No temporary file can be written; set TMPDIR to a folder that has room.") from error
+
+
 class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return _tidied(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
+        _check_folders()
         for name, value in ctx.params.items():
             if isinstance(value, int) and abs(value) > LARGEST:
                 raise InputError(f"`{name}` is {brief(value)}; it must be at most {LARGEST:,}.")
@@ -71,14 +85,6 @@ app = typer.Typer(
 store_app = typer.Typer(no_args_is_help=True, help="Manage the store of finished steps.", cls=_Group)
 command = partial(app.command, cls=_Command)
 store_command = partial(store_app.command, cls=_Command)
-
-
-def check_folder() -> None:
-    """Relative paths, temporary files and workers need a working folder."""
-    try:
-        Path.cwd()
-    except OSError as error:
-        raise InputError(f"The working folder cannot be used: {error.strerror}. Change to another one.") from error
 
 
 def _version(wanted: bool) -> None:

@@ -36,13 +36,15 @@ class TerminalListener(Listener):
         self._tasks: dict[str, object] = {}
 
     def __enter__(self) -> TerminalListener:
-        self._bars.start()
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._bars.stop()
+        if self._bars.live.is_started:  # without a bar it would leave an empty line
+            self._bars.stop()
 
     def progress(self, stage: str, done: int, total: int) -> None:
+        if not self._bars.live.is_started:
+            self._bars.start()
         if stage not in self._tasks:
             self._tasks[stage] = self._bars.add_task(stage, total=total)
         self._bars.update(self._tasks[stage], completed=done, total=total)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ from attentest.corpora.build import build_corpus
 from attentest.corpora.corpus import Corpus, Kind
 from attentest.corpora.recipes import BABI_RECIPE, NLI, NLI_RECIPE
 from attentest.errors import InputError
-from attentest.files import read_parquet
+from attentest.files import is_file, read_parquet
 
 SENTIMENT = ("negative", "positive")
 TOPICS = ("world", "sports", "business", "science")
@@ -76,11 +76,11 @@ def _merge(tables: Tables, columns: Mapping[str, str]) -> pa.Table:
 
 
 def _read(file: Path, name: str) -> pa.Table:
-    if not file.is_file():
+    if not is_file(file):
         raise InputError(f"'{name}' needs {file}, which does not exist; check the data folder.")
     try:
         return read_parquet(file)
-    except pa.ArrowException as error:
+    except (OSError, pa.ArrowException) as error:
         raise InputError(f"{file} is not a readable Parquet file ({error}).") from error
 
 

@@ -15,7 +15,8 @@ from attentest.corpora.corpus import Corpus
 from attentest.corpora.delimited import USUAL, first_line, read_delimited
 from attentest.corpora.encodings import check_encoding, without_mark
 from attentest.errors import InputError
-from attentest.files import arrow_file, name_of, read_parquet
+from attentest.files import arrow_file, is_file, name_of, read_parquet
+from attentest.memory import check_memory
 
 KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 _CHUNK = 50_000
@@ -63,8 +64,9 @@ def read_table(
         raise InputError(f"{file}: cannot read '{file.suffix}' files; give one of {', '.join(KINDS)}.")
     if separator is not None and kind not in USUAL:
         raise InputError(f"{file} has no separator; it only applies to csv and tsv files.")
-    if not file.is_file():
+    if not is_file(file):
         raise InputError(f"{file}: there is no such file.")
+    check_memory(file.stat().st_size, str(file))
     notes: list[str] = []
     try:
         if kind in USUAL:
@@ -142,7 +144,10 @@ def _json_value(ours: str, value: Any, where: str) -> str | None:
 
 def _read_parquet(file: Path, columns: Columns) -> pa.Table:
     with arrow_file(file) as opened:
-        there = pq.read_schema(opened).names
+        about = pq.read_metadata(opened)
+        there = about.schema.to_arrow_schema().names
+    # a small file can stand for very much
+    check_memory(sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups)), str(file))
     check_columns(str(file), columns, there)
     table = read_parquet(file, list(dict.fromkeys(columns.values())))
     return pa.table({ours: table[theirs] for ours, theirs in columns.items()})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from attentest.errors import InputError
 from attentest.files import is_file
+from attentest.memory import check_memory
 
 
 def need(folder: Path, corpus: str, names: Sequence[str]) -> None:
@@ -26,6 +27,7 @@ def read_text(file: Path, corpus: str, fallback: str | None = None) -> str:
     if not is_file(file):  # a pipe would be waited for
         raise InputError(f"{corpus}: {file} is no regular file; expected a text file.")
     try:
+        check_memory(file.stat().st_size, f"{corpus}: {file}")
         data = file.read_bytes()
     except OSError as error:
         raise InputError(f"{corpus}: {file} cannot be read ({error.strerror}); expected a text file.") from error

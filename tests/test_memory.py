@@ -1,0 +1,70 @@
+"""Memory is refused before it is asked for, with what it would take and what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import attentest
+from attentest import memory
+from attentest.errors import InputError
+from attentest.memory import check_memory, free_memory
+
+
+def test_what_is_free_is_a_sensible_number() -> None:
+    free = free_memory()
+    assert free is not None
+    assert 10**7 < free < 10**15
+
+
+def test_a_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit, used = tmp_path / "max", tmp_path / "current"
+    limit.write_text("3000000\n", encoding="ascii")
+    used.write_text("1000000\n", encoding="ascii")
+    monkeypatch.setattr(memory, "_LIMITS", ((limit, used), (tmp_path / "none", used)))
+    assert free_memory() == 2_000_000
+    limit.write_text("max\n", encoding="ascii")
+    assert free_memory() != 2_000_000
+
+
+def test_a_message_has_both_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free_memory", lambda: 16_000_000_000)
+    check_memory(15_999_999_999, "This")
+    with pytest.raises(InputError, match=r"^This would take about 1.5 PB of memory, and 16 GB are free here.$"):
+        check_memory(1_500_000_000_000_000, "This")
+    monkeypatch.setattr(memory, "free_memory", lambda: None)  # where nobody knows, nothing is refused
+    check_memory(10**30, "This")
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"hidden": 100_000}, "A model of .* parameters .* would take about 2.* TB of memory"),
+        ({"dimension": 100_000, "hidden": 50_000}, "A model of .* parameters .* would take about .* TB of memory"),
+        ({"encoder": "transformer", "hidden": 100_000}, "A model of .* parameters"),
+        ({"structure": "hierarchical", "hidden": 100_000}, "A model of .* parameters"),
+    ],
+)
+def test_a_model_that_has_no_room(
+    settings: dict[str, object], said: str, corpus: attentest.Corpus, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=said):
+        attentest.train(corpus, tmp_path / "run", epochs=1, **settings)  # type: ignore[arg-type]
+    assert not (tmp_path / "run" / "run.json").exists()
+
+
+def test_a_batch_that_has_no_room(corpus: attentest.Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free_memory", lambda: 1_000_000)
+    with pytest.raises(InputError, match=r"A batch of 204 texts .* would take about"):
+        attentest.train(corpus, tmp_path / "run", epochs=1, dimension=4, hidden=4, batch_size=1000)
+    attentest.train(corpus, tmp_path / "run", epochs=1, dimension=4, hidden=4, batch_size=2)
+
+
+def test_a_generated_corpus_that_has_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "free_memory", lambda: 1_000_000)
+    with pytest.raises(InputError, match="A planted corpus of 100,000 rows would take about 32 MB"):
+        attentest.load("planted", rows=100_000)
+    for name in ("planted", "babi1-generated"):
+        with pytest.raises(InputError, match="10,000,000"):
+            attentest.load(name, rows=2_000_000_000)
