@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, get_origin
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import table_files
 from fields import WHOLE, WRONG, Place, filled, places, put, twice, without
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -289,3 +291,30 @@ def test_of_a_saved_corpus(tmp_path: Path) -> None:
             )
     for what, content in WHOLE.items():
         assert told(content), what
+
+
+def test_tables_of_a_saved_corpus(tmp_path: Path) -> None:
+    """A damaged one is told with its name; the metadata stay as they are."""
+    file = tmp_path / "corpus.parquet"
+    attentest.load("planted", rows=30).save(file)
+    usual, about = file.read_bytes(), pq.read_schema(file).metadata
+    count = 0
+    for what, damage in (*table_files.FILES.items(), *table_files.of_columns(file)):
+        file.write_bytes(usual)
+        damage(file)
+        if pq_is_whole(file):
+            pq.write_table(pq.read_table(file).replace_schema_metadata(about), file)
+        said = message(lambda: attentest.load(file).fingerprint())
+        assert said is None or file.name in said, said
+        harmless = ("a row less", "a row twice", "zeros in its footer", "id holds text", "text holds text")
+        assert said or what in harmless or "rationale" in what, what
+        count += 1
+    assert count > 80
+
+
+def pq_is_whole(file: Path) -> bool:
+    try:
+        pq.read_table(file)
+    except (OSError, pa.ArrowException):
+        return False
+    return True
