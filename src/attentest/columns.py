@@ -38,7 +38,7 @@ def expect_columns(table: pa.Table, kinds: Mapping[str, IsKind], path: Path) -> 
         raise InputError(f"{path} is damaged: it has two columns of one name.")
     for name, is_kind in kinds.items():
         if name not in table.column_names:
-            raise InputError(f"{path} is damaged or was not written by attentest: its column '{name}' is missing.")
+            raise InputError(f"{path} is damaged: its column '{name}' is missing.")
         column = table[name]
         if not is_kind(column.type):
             raise InputError(f"{path} is damaged: its column '{name}' holds {str(column.type)[:80]}.")
