@@ -19,6 +19,7 @@ ROOMS = (  # from the lowest; docs/architecture.md says what is in each
         "parallel",
         "progress",
         "locks",
+        "memory",
         "files",
         "columns",
         "publish",

@@ -49,7 +49,7 @@ def test_a_field_says_what_its_setting_is() -> None:
     ("given", "said"),
     [
         ({"size": 1}, "size is 1; it must be at least 2."),
-        ({"size": float("nan")}, "size is nan; it must be at least 2."),
+        ({"size": float("nan")}, "size is nan; it must be a finite number."),
         ({"way": "dwn"}, "Unknown way 'dwn'; did you mean 'down'?"),
         ({"tool": "sew"}, "Unknown tool 'sew'; did you mean 'saw'?"),
     ],

@@ -10,6 +10,7 @@ import re
 import shutil
 import stat
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +30,14 @@ MOST_CELLS = 200_000_000  # of a table that is read for a page
 def is_folder(path: Path) -> bool:
     try:
         return path.is_dir()
+    except OSError:  # a name too long for a file, say
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Whether it is a regular file, or a link to one: no folder, pipe or device."""
+    try:
+        return path.is_file()
     except OSError:  # a name too long for a file, say
         return False
 
@@ -127,6 +136,7 @@ def remove(path: Path) -> None:
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""
+    check_target(path)
     draft = draft_of(path)
     try:
         write(draft)
@@ -136,7 +146,20 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # a name too long for a file, say
+            draft.unlink(missing_ok=True)
+
+
+def check_target(path: Path) -> None:
+    """Refuse to write where something lies that is no file: moving one there would replace a device or a pipe."""
+    try:
+        regular = stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return
+    except OSError as error:  # a name too long for a file, a loop of links
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+    if not regular:
+        raise InputError(f"{path} cannot be written: it is not a regular file.")
 
 
 def write_bytes(path: Path, content: bytes) -> None:

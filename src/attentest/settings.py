@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from attentest.errors import InputError, expect_type, unknown_name
+from attentest.errors import InputError, brief, expect_type, unknown_name
 
 ABOUT = "attentest"  # the key in a field's metadata
+LARGEST_SEED = 2**32 - 1  # what every generator of random numbers takes
+LARGEST = 2**63 - 1  # of whole numbers: arrays and files hold none above it
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,8 @@ class _About:
     help: str
     choices: Callable[[], Iterable[str]] | Iterable[str] = ()
     least: float | None = None
+    above: float | None = None
+    most: float | None = None
     flags: Sequence[str] = ()
     otherwise: str | None = None
     metavar: str | None = None
@@ -29,6 +34,8 @@ def setting(
     *,
     choices: Callable[[], Iterable[str]] | Iterable[str] = (),
     least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
     flags: Sequence[str] = (),
     otherwise: str | None = None,
     metavar: str | None = None,
@@ -36,11 +43,13 @@ def setting(
     """A field of a dataclass of settings; its type hint says what values it takes.
 
     `choices` are the names it takes where the hint is no Literal; a function, where finding them is slow, offers names
-    and checks none. `least` is the smallest number. `flags` are what the command line has for it where its own name
-    will not do: for a bool one to switch it on and one to switch it off. `otherwise` says what happens without it where
-    the default does not, `metavar` what a value looks like.
+    and checks none. `least` is the smallest number and `most` the largest, `above` one that it must exceed; numbers are
+    finite in any case. `flags` are what the command line has for it where its own name will not do: for a bool one to
+    switch it on and one to switch it off. `otherwise` says what happens without it where the default does not,
+    `metavar` what a value looks like.
     """
-    return field(default=default, metadata={ABOUT: _About(help, choices, least, flags, otherwise, metavar)})
+    about = _About(help, choices, least, above, most, flags, otherwise, metavar)
+    return field(default=default, metadata={ABOUT: about})
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,26 @@ class Setting:
         expect_type(what, value, tuple if self.several else self.kind)
         for part in value if self.several else ():
             expect_type(f"An entry of {what[0].lower()}{what[1:]}", part, self.kind)
+        for part in value if self.several else (value,):
+            self.check_bounds(part)
         return value
+
+    def check_bounds(self, value: Any) -> None:
+        """Refuse a number that is not finite, too small or too large."""
+        if value is None or isinstance(value, bool) or not isinstance(value, int | float):
+            return
+        about = self.about
+        if isinstance(value, float) and not math.isfinite(value):
+            expected = "a finite number"
+        elif about.least is not None and value < about.least:
+            expected = f"at least {about.least:,g}"
+        elif about.above is not None and value <= about.above:
+            expected = f"above {about.above:g}"
+        elif value > (LARGEST if about.most is None else about.most) or value < -LARGEST:
+            expected = f"at most {LARGEST if about.most is None else about.most:,}"
+        else:
+            return
+        raise InputError(f"{self.name} is {brief(value)}; it must be {expected}.")
 
 
 def settings_of(kind: type) -> tuple[Setting, ...]:
@@ -124,11 +152,10 @@ def _read(hint: Any, default: Any) -> tuple[type, Any, bool, bool, Sequence[str]
 
 
 def check_values(settings: Any) -> None:
-    """Refuse names that are no choice and numbers that are too small."""
+    """Refuse names that are no choice, and numbers that are not finite, too small or too large."""
     for one in settings_of(type(settings)):
         given = getattr(settings, one.name)
         for value in given if one.several else (given,):
             if one.few_choices and value not in one.few_choices:
                 raise unknown_name(one.name, str(value), one.few_choices)
-            if one.about.least is not None and value is not None and not value >= one.about.least:
-                raise InputError(f"{one.name} is {value}; it must be at least {one.about.least:g}.")
+            one.check_bounds(value)

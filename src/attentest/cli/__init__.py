@@ -8,23 +8,24 @@ from attentest.cli import signals
 
 
 def main() -> None:
-    """Run the command line; what the user can mend is a sentence and exit code 2."""
+    """Run the command line; what the user can mend is a message and exit code 2."""
     signals.install()  # before the first import that takes time
+    from attentest.cli.app import USAGE_ERROR, check_folder
     from attentest.cli.commands import app
     from attentest.cli.flags import command_of, with_flags
+    from attentest.cli.streams import complain, guarded
     from attentest.errors import InputError
 
-    for stream in (sys.stdout, sys.stderr):
-        # a terminal that cannot write √ or an emoji gets a ? for it
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    try:
-        app()
-    except InputError as error:
-        from typer.main import get_command
+    with guarded():
+        try:
+            check_folder()
+            sys.exit(app(standalone_mode=False))
+        except InputError as error:
+            from typer.main import get_command
 
-        said = with_flags(str(error), command_of(get_command(app), sys.argv[1:]))
-        print(f"attentest: {said}", file=sys.stderr)
-        sys.exit(2)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+            complain(with_flags(str(error), command_of(get_command(app), sys.argv[1:])))
+            sys.exit(2)
+        except USAGE_ERROR as error:
+            if said := error.format_message().rstrip("."):  # without a command the help was printed
+                complain(f"{said}. See '{error.ctx.command_path if error.ctx else 'attentest'} --help'.")
+            sys.exit(2)

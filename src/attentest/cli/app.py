@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
+from attentest.errors import InputError, brief
+from attentest.settings import LARGEST
 from attentest.version import __version__
 
+USAGE_ERROR: Any = typer.BadParameter.__mro__[1]  # UsageError, of typer or of click, as the version has it
 ORDER = (  # of the commands in the help: what most people need first
     *("audit", "train", "show", "trial", "compare", "report", "study", "status"),
     *("trials", "corpora", "models", "store"),
@@ -40,6 +44,12 @@ class _Command(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         return _tidied(super().get_params(ctx))
 
+    def invoke(self, ctx: Any) -> Any:
+        for name, value in ctx.params.items():
+            if isinstance(value, int) and abs(value) > LARGEST:
+                raise InputError(f"`{name}` is {brief(value)}; it must be at most {LARGEST:,}.")
+        return super().invoke(ctx)
+
 
 class _Group(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
@@ -61,6 +71,14 @@ app = typer.Typer(
 store_app = typer.Typer(no_args_is_help=True, help="Manage the store of finished steps.", cls=_Group)
 command = partial(app.command, cls=_Command)
 store_command = partial(store_app.command, cls=_Command)
+
+
+def check_folder() -> None:
+    """Relative paths, temporary files and workers need a working folder."""
+    try:
+        Path.cwd()
+    except OSError as error:
+        raise InputError(f"The working folder cannot be used: {error.strerror}. Change to another one.") from error
 
 
 def _version(wanted: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +11,7 @@ from typer import Option
 
 from attentest.cli.options import BUDGETS, ENGINES, RUNNING, Device, counted, offering
 from attentest.cli.signals import advise
+from attentest.cli.streams import say, say_json
 
 if TYPE_CHECKING:
     from attentest.engine.scheduler import Outcome, Watcher
@@ -74,7 +74,11 @@ def engine_options(*names: str) -> list[inspect.Parameter]:
 
 
 def engine_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What `study`, `audit` and `compare` are told about how to run."""
+    """What `study`, `audit` and `compare` are told about how to run; a wrong device is told before steps fail."""
+    if given.get("engine", "local") == "local":
+        from attentest.training.run import choose_device
+
+        choose_device(given["device"])
     return {name: given[name] for name in ("engine", "workers", "address", "store") if name in given}
 
 
@@ -89,11 +93,11 @@ def watched(quiet: bool) -> Iterator[Watcher]:
 
 
 def print_outcome(outcome: Outcome) -> None:
-    print(f"{counted(outcome.done, 'step')} run, {outcome.reused} from the store")
+    say(f"{counted(outcome.done, 'step')} run, {outcome.reused} from the store")
     for step, error in outcome.failed.items():
-        print(f"failed: {step}\n  {error}")
+        say(f"failed: {step}", *(f"  {line}" for line in error.splitlines()))
     if outcome.skipped:
-        print(f"not run, because they depend on failed steps: {', '.join(outcome.skipped)}")
+        say(f"not run, because they depend on failed steps: {', '.join(outcome.skipped)}")
 
 
 def print_plan(expanded: StudyPlan, store: Store, as_json: bool) -> None:
@@ -103,8 +107,8 @@ def print_plan(expanded: StudyPlan, store: Store, as_json: bool) -> None:
     ]
     left = sum(row["seconds"] for row in rows if not row["done"])
     if as_json:
-        print(json.dumps({"steps": rows, "seconds": round(left, 1)}, ensure_ascii=False))
+        say_json({"steps": rows, "seconds": round(left, 1)})
         return
     for row in rows:
-        print(f"{'done' if row['done'] else '{:.0f} s'.format(row['seconds']):>8}  {row['name']}")
-    print(f"{counted(len(rows), 'step')}, about {max(1, round(left / 60))} min on one core")
+        say(f"{'done' if row['done'] else '{:.0f} s'.format(row['seconds']):>8}  {row['name']}")
+    say(f"{counted(len(rows), 'step')}, about {max(1, round(left / 60))} min on one core")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from attentest.cli.app import command
 from attentest.cli.options import AsJson
+from attentest.cli.streams import say, say_json
 
 
 @command()
@@ -42,10 +41,10 @@ def _with_parameter(name: str, parameter: float | None) -> str:
 
 def _print_lists(lists: dict[str, dict[str, str]], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(lists, ensure_ascii=False))
+        say_json(lists)
         return
     width = max(len(name) for names in lists.values() for name in names)
     for title, names in lists.items():
-        print(f"{title}:")
+        say(f"{title}:")
         for name, summary in names.items():
-            print(f"  {name:<{width}}  {summary}")
+            say(f"  {name:<{width}}  {summary}")

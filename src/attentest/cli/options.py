@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Annotated, Any, TypeVar
 from typer import Option
 
 from attentest.cli.app import with_default
-from attentest.errors import InputError
+from attentest.cli.streams import say
+from attentest.errors import InputError, brief
 from attentest.settings import Setting
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -91,16 +93,31 @@ def chosen(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 
 def named_values(pairs: Iterable[str]) -> dict[str, Any]:
+    """What NAME=VALUE options say: numbers, names, truth values, null, or lists of these."""
     options: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        if not equals:
-            raise InputError(f"The option '{pair}' is not of the form NAME=VALUE.")
-        try:
-            options[name] = json.loads(value)
-        except ValueError:
-            options[name] = value
+        if not equals or not name:
+            raise InputError(f"The option {brief(pair)} is not of the form NAME=VALUE.")
+        if name in options:
+            raise InputError(f"{brief(name)} was given twice; give it once.")
+        options[name] = _value(name, value)
     return options
+
+
+def _value(name: str, written: str) -> Any:
+    try:
+        value = json.loads(written)
+    except RecursionError:
+        value = {}
+    except ValueError:
+        return written
+    parts = value if isinstance(value, list) else [value]
+    if any(isinstance(part, list | dict) for part in parts):
+        raise InputError(f"The value of {brief(name)} is nested; expected a number, a name, or a list of these.")
+    if any(isinstance(part, float) and not math.isfinite(part) for part in parts):
+        raise InputError(f"The value of {brief(name)} is {brief(written)}; expected a finite number.")
+    return value
 
 
 def _with_flags(help: str) -> str:
@@ -126,9 +143,11 @@ def set_threads(threads: int) -> None:
 
 
 def write(path: Path, content: str) -> None:
+    from attentest.files import write_bytes
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
-    print(path)
+    write_bytes(path, content.encode("utf-8", "replace"))
+    say(path)

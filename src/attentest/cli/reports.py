@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,8 +22,9 @@ from attentest.cli.options import (
     option_of,
     with_options,
 )
+from attentest.cli.streams import say, say_json
 from attentest.errors import InputError
-from attentest.training.settings import known_settings
+from attentest.training.settings import check_setting, known_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -123,8 +123,7 @@ def audit(
 ) -> None:
     """Audit a model's attention: train a model (or use yours) and comparison models, run the trials, write a page."""
     from attentest import audits
-    from attentest.engine.store import Store
-    from attentest.files import without_nan
+    from attentest.engine.choose import open_store
     from attentest.studies.verdict import check_failures, check_thresholds, failed
 
     thresholds = named_values(threshold or [])
@@ -142,7 +141,7 @@ def audit(
         **_given_settings(given, setting or []),
     }
     if given["dry_run"]:
-        engines.print_plan(audits.plan(source, **asked), Store(given["store"]), as_json)
+        engines.print_plan(audits.plan(source, **asked), open_store(given["store"]), as_json)
         return
     with watched(as_json) as watcher:
         found = audits.audit(
@@ -156,14 +155,14 @@ def audit(
         )
     outcome = found.outcome
     if as_json:
-        print(json.dumps(without_nan(found.as_dict()), ensure_ascii=False))
+        say_json(found.as_dict())
     else:
         engines.print_outcome(outcome)
         _print_verdicts(found.verdicts)
-        print(f"{found.report.lead}\n{found.page}")
+        say(found.report.lead, found.page)
     true = failed(found.verdicts, on)
     if true and not as_json:
-        print(f"failed on: {', '.join(true)}")
+        say(f"failed on: {', '.join(true)}")
     if true or outcome.failed:
         raise typer.Exit(1)
 
@@ -171,7 +170,8 @@ def audit(
 def _given_settings(given: Mapping[str, Any], pairs: Iterable[str]) -> dict[str, Any]:
     """Settings of the options and of -s."""
     options, others = chosen(given, COMMON), named_values(pairs)
-    for name in others:
+    for name, value in others.items():
+        check_setting(name, value)
         if name in options:
             raise InputError(f"'{name}' was given twice, as {flag_of(name)} and with -s; give one.")
     return options | others
@@ -186,25 +186,27 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write the page of finished work again: verdicts, figures, tables and heat maps; nothing is run."""
-    from attentest.files import without_nan
+    from attentest.files import check_target
     from attentest.reports.result import report as write
     from attentest.studies.verdict import check_failures, failed, judge
 
     on = check_failures(fail_on or [])
+    if out is not None:
+        check_target(out)
     page = write(folder, out, thresholds=named_values(threshold) if threshold else None)
     found = page.report
     if as_json:
-        print(json.dumps(without_nan(page.as_dict()), ensure_ascii=False))
+        say_json(page.as_dict())
     else:
         for block in found.blocks:
             if block.verdicts:
-                print(block.name)
+                say(block.name)
                 _print_verdicts(block.verdicts)
-        print(page.page)
+        say(page.page)
     judged = [block.verdicts for block in found.blocks if block.verdicts] or [judge({})]
     true = dict.fromkeys(name for verdicts in judged for name in failed(verdicts, on))
     if true and not as_json:
-        print(f"failed on: {', '.join(true)}")
+        say(f"failed on: {', '.join(true)}")
     if true:
         raise typer.Exit(1)
 
@@ -224,7 +226,6 @@ def compare(
 ) -> None:
     """Compare two models: the same trials on each, their differences, and heat maps of both on one page."""
     from attentest import comparisons
-    from attentest.files import without_nan
 
     with watched(as_json) as watcher:
         found = comparisons.compare(
@@ -240,16 +241,16 @@ def compare(
             **engine_arguments(given),
         )
     if as_json:
-        print(json.dumps(without_nan(found.as_dict()), ensure_ascii=False))
+        say_json(found.as_dict())
     else:
         engines.print_outcome(found.outcome)
         for block in found.report.blocks:
             if block.verdicts:
-                print(f"\n{block.name}")
+                say("", block.name)
                 _print_verdicts(block.verdicts)
             elif block.sections:
-                print(block.sections[0].answer)
-        print(found.page)
+                say(block.sections[0].answer)
+        say(found.page)
     if found.outcome.failed:
         raise typer.Exit(1)
 

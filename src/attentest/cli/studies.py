@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from attentest.cli.app import app, command, store_app, store_command
 from attentest.cli.corpus_options import corpus_options
 from attentest.cli.engines import Overwrite, StorePlace, budget_option, engine_arguments, engine_options, watched
 from attentest.cli.options import AsJson, counted, offering, with_options
+from attentest.cli.streams import say, say_json
 from attentest.errors import InputError
 
 app.add_typer(store_app, name="store")
@@ -67,7 +67,7 @@ def study(
     **given: Any,
 ) -> None:
     """Run the study of a paper, or your own: train the models, run the trials, compare with the published figures."""
-    from attentest.engine.store import Store
+    from attentest.engine.choose import open_store
     from attentest.studies import find_study, run_study
 
     chosen = find_study(name)
@@ -77,7 +77,7 @@ def study(
     data_dir = given["data_dir"]
     if given["dry_run"]:
         planned = run_study.plan_study(chosen, budget, corpora, data_dir, rows)
-        engines.print_plan(planned, Store(given["store"]), as_json)
+        engines.print_plan(planned, open_store(given["store"]), as_json)
         return
     with watched(as_json) as watcher:
         found = run_study.study(
@@ -93,11 +93,11 @@ def study(
             **engine_arguments(given),
         )
     if as_json:
-        print(json.dumps(found.as_dict(), ensure_ascii=False))
+        say_json(found.as_dict())
     else:
         engines.print_outcome(found.outcome)
-        print(found.summary)
-        print(f"{found.folder}  (its page: attentest report {shlex.quote(str(found.folder))})")
+        say(*found.summary.splitlines())
+        say(f"{found.folder}  (its page: attentest report {shlex.quote(str(found.folder))})")
     if found.outcome.failed:
         raise typer.Exit(1)
 
@@ -108,21 +108,24 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show the progress of a study or an audit: done, running, failed, time left."""
+    from attentest.files import is_folder
     from attentest.studies.folder import status as status_of
 
+    if not is_folder(folder):
+        raise InputError(f"{folder}: there is no such folder.")
     found = status_of(folder)
     if as_json:
-        print(json.dumps(asdict(found), ensure_ascii=False))
+        say_json(asdict(found))
         return
     budget = f", budget {found.budget}" if found.budget else ""
-    print(f"{found.study}{budget}: {found.done} of {counted(found.steps, 'step')} done")
+    say(f"{found.study}{budget}: {found.done} of {counted(found.steps, 'step')} done")
     for now in found.running.values():
-        print(f"  running  {now.name}: {now.stage} {100 * now.share:.0f} %")
+        say(f"  running  {now.name}: {now.stage} {100 * now.share:.0f} %")
     for name, error in found.failed.items():
-        print(f"  failed   {name}: {error.splitlines()[-1]}")
+        say(f"  failed   {name}: {error.splitlines()[-1]}")
     if found.missing:
         left = f"about {counted(max(1, round(found.seconds_left / 60)), 'minute')} left"
-        print(left if found.alive else f"not running; {left}: run the same command again to resume")
+        say(left if found.alive else f"not running; {left}: run the same command again to resume")
 
 
 @store_command("gc")
@@ -131,7 +134,7 @@ def collect(
     dry_run: Annotated[bool, Option("--dry-run", help="Print what would be removed; remove nothing.")] = False,
 ) -> None:
     """Remove what no study or audit folder needs any more."""
-    from attentest.engine.store import Store
+    from attentest.engine.choose import open_store
 
-    count, freed = Store(store).collect(dry_run=dry_run)
-    print(f"{counted(count, 'entry', 'entries')}, {freed / 1e6:.1f} MB {'would be removed' if dry_run else 'removed'}")
+    count, freed = open_store(store).collect(dry_run=dry_run)
+    say(f"{counted(count, 'entry', 'entries')}, {freed / 1e6:.1f} MB {'would be removed' if dry_run else 'removed'}")

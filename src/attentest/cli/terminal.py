@@ -7,11 +7,17 @@ from types import TracebackType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from attentest.cli.options import counted
+from attentest.display.heatmaps.text import one_line
 from attentest.engine.plan import Step
 from attentest.engine.scheduler import Watcher
 from attentest.progress import Listener
+
+
+def _note(console: Console, sentence: str) -> None:
+    console.print(Text(one_line(sentence), "dim"))  # a Text: names are neither markup nor emoji codes
 
 
 class TerminalListener(Listener):
@@ -20,7 +26,7 @@ class TerminalListener(Listener):
     def __init__(self, quiet: bool = False) -> None:
         console = Console(stderr=True, quiet=quiet)
         self._bars = Progress(
-            TextColumn("{task.description:>8}"),
+            TextColumn("{task.description:>8}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeRemainingColumn(elapsed_when_finished=True),
@@ -42,7 +48,7 @@ class TerminalListener(Listener):
         self._bars.update(self._tasks[stage], completed=done, total=total)  # type: ignore[arg-type]
 
     def note(self, sentence: str) -> None:
-        self._bars.console.print(sentence, style="dim", markup=False, highlight=False)
+        _note(self._bars.console, sentence)
 
 
 class TerminalWatcher(Watcher):
@@ -51,7 +57,7 @@ class TerminalWatcher(Watcher):
     def __init__(self, quiet: bool = False) -> None:
         self._console = Console(stderr=True, quiet=quiet)
         self._bars = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TextColumn("{task.percentage:>3.0f} %"),
             TimeRemainingColumn(elapsed_when_finished=True),
@@ -75,13 +81,15 @@ class TerminalWatcher(Watcher):
         self._bars.start()
 
     def note(self, sentence: str) -> None:
-        self._bars.console.print(sentence, style="dim", markup=False, highlight=False)
+        _note(self._bars.console, sentence)
 
     def started(self, step: Step) -> None:
-        self._rows[step.key] = self._bars.add_task(f"  {step.name}", total=1.0)
+        self._rows[step.key] = self._bars.add_task(f"  {one_line(step.name)}", total=1.0)
 
     def progress(self, step: Step, text: str, share: float) -> None:
-        self._bars.update(self._rows[step.key], completed=share, description=f"  {step.name}: {text}")
+        self._bars.update(
+            self._rows[step.key], completed=share, description=f"  {one_line(step.name)}: {one_line(text)}"
+        )
 
     def finished(self, step: Step, seconds: float) -> None:
         self._bars.remove_task(self._rows.pop(step.key))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import math
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from attentest.cli.options import (
     write,
 )
 from attentest.cli.signals import advise
+from attentest.cli.streams import say, say_json
 from attentest.errors import InputError
 from attentest.settings import settings_of
 from attentest.training.settings import GROUPS, known_settings
@@ -84,11 +84,10 @@ def train(
             **chosen(given, known_settings()),
         )
     if as_json:
-        test = {name: None if math.isnan(value) else value for name, value in run.metrics.items()}
-        print(json.dumps({"run": str(run.path), "test": test, "notes": run.notes, **run.settings["corpus"]}))
+        say_json({"run": str(run.path), "test": run.metrics, "notes": run.notes, **run.settings["corpus"]})
         return
     scores = "  ".join(f"{name} {value:.3f}" for name, value in run.metrics.items())
-    print(f"test  {scores}\n{run.path}  (look at its attention: attentest show {run.path})")
+    say(f"test  {scores}", f"{run.path}  (look at its attention: attentest show {shlex.quote(str(run.path))})")
 
 
 @command()
@@ -129,7 +128,7 @@ def show(
         if path is not None:
             write(path, content())
     if as_json:
-        print(json.dumps([heatmap.as_dict() for heatmap in heatmaps], ensure_ascii=False))
+        say_json([heatmap.as_dict() for heatmap in heatmaps])
     elif html is None and svg is None:
         from rich.console import Console
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +11,7 @@ from typer import Argument, Option
 import attentest
 from attentest.cli.app import command
 from attentest.cli.options import PAIR, AsJson, Device, Threads, named_values, offering, set_threads
+from attentest.cli.streams import say, say_json
 from attentest.errors import InputError
 from attentest.settings import settings_of
 
@@ -49,7 +49,6 @@ def trial(
 ) -> None:
     """Run a trial on a model's attention: print the finding, and write its table, figures and settings."""
     from attentest.cli.terminal import TerminalListener
-    from attentest.files import without_nan
     from attentest.training.run import choose_device
     from attentest.trials import TRIALS, hold, make_trial, subject_of
 
@@ -64,17 +63,17 @@ def trial(
     with TerminalListener(quiet=as_json) as listener:
         findings = hold(chosen, subject, lambda done, total: listener.progress("read", done, total))
     if as_json:
-        found = [without_nan(finding.as_dict()) for finding in findings]
-        print(json.dumps(found if name == "all" else found[0], ensure_ascii=False))
+        found = [finding.as_dict() for finding in findings]
+        say_json(found if name == "all" else found[0])
         return
     for finding in findings:
-        print(f"\n{finding.trial}: {finding.question}\n{finding.answer}")
+        say("", f"{finding.trial}: {finding.question}", finding.answer)
         for note in finding.notes:
-            print(f"  {note}")
+            say(f"  {note}")
         width = max((len(label) for label in finding.summary), default=0)
         for label, estimate in finding.summary.items():
-            print(f"  {label:<{width}}  {estimate}")
-        print(f"  {finding.files['finding']}")
+            say(f"  {label:<{width}}  {estimate}")
+        say(f"  {finding.files['finding']}")
 
 
 @command()
@@ -89,24 +88,24 @@ def trials(as_json: AsJson = False) -> None:
     }
     if as_json:
         content = {kind: {name: _about(one) for name, one in some.items()} for kind, some in lists.items()}
-        print(json.dumps(content, ensure_ascii=False))
+        say_json(content)
         return
     titles = {
         "trials": "trials, which examine one model (attentest trial NAME RUN):",
         "experiments": "experiments, which train further models (attentest study, attentest audit):",
     }
     for kind, some in lists.items():
-        print(titles[kind])
+        say(titles[kind])
         for name, one in some.items():
-            print(f"{kind.removesuffix('s')}: {name}\n  {one.question}\n  {one.source}")
+            say(f"{kind.removesuffix('s')}: {name}", f"  {one.question}", f"  {one.source}")
             if hasattr(one, "needs"):
-                print(f"  needs {one.needs}")
+                say(f"  needs {one.needs}")
             settings = [(f"{each.name}={_plain(each.default)}", each.help) for each in settings_of(one)]
             width = max((len(assigned) for assigned, _ in settings), default=0)
-            print("  settings:" if settings else "  no settings")
+            say("  settings:" if settings else "  no settings")
             for assigned, help in settings:
-                print(f"    {assigned:<{min(width, 30)}}  {help}")
-        print()
+                say(f"    {assigned:<{min(width, 30)}}  {help}")
+        say("")
 
 
 def _plain(default: Any) -> str:

@@ -22,9 +22,10 @@ from typing import Any
 import numpy as np
 
 from attentest.corpora.build import build_corpus
-from attentest.corpora.corpus import Corpus
+from attentest.corpora.corpus import MOST_ROWS, Corpus
 from attentest.corpora.recipes import BABI_RECIPE
 from attentest.errors import InputError
+from attentest.settings import LARGEST_SEED
 
 PEOPLE = ("Daniel", "John", "Mary", "Sandra")
 PLACES = ("bathroom", "bedroom", "garden", "hallway", "kitchen", "office")
@@ -51,8 +52,11 @@ def generate(task: int, rows: int = 11_000, seed: int = 0) -> Corpus:
     """
     if task not in (1, 2, 3):
         raise InputError(f"bAbI task {task} cannot be generated; choose 1, 2 or 3.")
-    if rows < FEWEST_ROWS or seed < 0:
-        raise InputError(f"rows={rows}, seed={seed}: ask for at least {FEWEST_ROWS} rows, with a seed of 0 or more.")
+    if not FEWEST_ROWS <= rows <= MOST_ROWS or not 0 <= seed <= LARGEST_SEED:
+        raise InputError(
+            f"rows={rows}, seed={seed}: ask for {FEWEST_ROWS} to {MOST_ROWS:,} rows, with a seed of 0 to "
+            f"{LARGEST_SEED:,}."
+        )
     columns: dict[str, list[Any]] = {key: [] for key in ("id", "split", "text", "second", "label", "rationale")}
     for story in range(-(-rows // QUESTIONS)):
         asked = _story(task, np.random.default_rng([seed, task, story]))

@@ -25,6 +25,7 @@ Kind = Literal["single", "pair", "generation"]
 Answers = Literal["closed", "entities"]
 SPLITS = ("train", "dev", "test")
 FEWEST_ROWS = 10
+MOST_ROWS = 10_000_000  # of a corpus that is generated
 SHOWN = 20  # classes in the table that `show` gives
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import codecs
+import io
 from pathlib import Path
 
 from attentest.errors import InputError
 
+NOT_OF_FILES = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
+
 
 def check_encoding(file: Path, encoding: str) -> None:
     """Complain about bytes that do not decode, with the line of the first."""
-    try:
-        file.open(encoding=encoding).close()
-    except (LookupError, ValueError) as error:
-        raise InputError(f"There is no encoding called '{encoding}'.") from error
     _refuse_utf16(file, encoding)
     try:
         with file.open(encoding=encoding) as lines:
@@ -25,6 +24,17 @@ def check_encoding(file: Path, encoding: str) -> None:
             f"{file}, line {line}: not valid {encoding}. Save it as UTF-8, or name its encoding with `encoding` "
             "(latin-1 and cp1252 are common)."
         ) from error
+
+
+def check_name(encoding: str) -> None:
+    """Refuse what is no encoding of a text file: unknown, from bytes to bytes, or for host names and source code."""
+    try:
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        usable = codecs.lookup(encoding).name.replace("-", "_") not in NOT_OF_FILES
+    except (LookupError, ValueError):
+        usable = False
+    if not usable:
+        raise InputError(f"There is no encoding called '{encoding}' for text files; utf-8 and latin-1 are common.")
 
 
 def _refuse_utf16(file: Path, encoding: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from attentest.corpora.benchmarks import BENCHMARKS, load_benchmark
 from attentest.corpora.corpus import Corpus
+from attentest.corpora.encodings import check_name
 from attentest.corpora.files import load_files
 from attentest.corpora.frames import kind_of, load_frames
 from attentest.corpora.sources import ALIASES, FORMATS, GENERATED, INSTALLED, corpus_names
@@ -55,6 +56,7 @@ def load(
     if name is not None and not (isinstance(name, str) and name.strip()):
         raise InputError(f"name is {name!r}; expected a name for the corpus.")
     for_files = {"format": format, "separator": separator, "data_dir": data_dir, **options}
+    check_name(encoding)
     if encoding != "utf-8":
         for_files["encoding"] = encoding
     if isinstance(source, Corpus):

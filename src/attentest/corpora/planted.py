@@ -23,8 +23,10 @@ from typing import Any
 import numpy as np
 
 from attentest.corpora.build import build_corpus
-from attentest.corpora.corpus import FEWEST_ROWS, Corpus
+from attentest.corpora.corpus import FEWEST_ROWS, MOST_ROWS, Corpus
 from attentest.errors import InputError
+from attentest.memory import check_memory
+from attentest.settings import LARGEST_SEED
 
 NEGATION = "not"
 FILLERS = 600
@@ -32,6 +34,7 @@ FILLER_NEGATION = 0.2  # of the share of negated votes
 EASY_WORDS, HARD_WORDS = 4, 256  # evidence words of a class at difficulty 0 and 1
 MOST_CLASSES = 20
 LONGEST = 5_000
+TOKEN = 16  # bytes of a token and its mark, about
 
 
 def generate(
@@ -48,6 +51,7 @@ def generate(
     test). A row depends on the seed and its number alone: asking for more rows keeps the first ones.
     """
     _check(rows, difficulty, classes, tokens, evidence, seed)
+    check_memory(TOKEN * rows * tokens, f"A planted corpus of {rows:,} rows")
     columns: dict[str, list[Any]] = {key: [] for key in ("split", "text", "label", "rationale")}
     for row in range(rows):
         label = row % classes
@@ -143,11 +147,12 @@ def _check(rows: int, difficulty: float, classes: int, tokens: int, evidence: in
         f"difficulty={difficulty}: choose from 0 (easy) to 1 (hard)": not 0 <= difficulty <= 1,
         f"classes={classes}: choose from 2 to {MOST_CLASSES}": not 2 <= classes <= MOST_CLASSES,
         f"rows={rows}: {classes} classes need at least {fewest}": rows < fewest,
+        f"rows={rows}: choose at most {MOST_ROWS:,}": rows > MOST_ROWS,
         f"evidence={evidence}: a label needs at least one deciding word": evidence < 1,
         f"tokens={tokens}: with evidence={evidence}, choose from {4 * evidence} to {LONGEST}": (
             not 4 * evidence <= tokens <= LONGEST
         ),
-        f"seed={seed}: a seed is 0 or more": seed < 0,
+        f"seed={seed}: choose from 0 to {LARGEST_SEED:,}": not 0 <= seed <= LARGEST_SEED,
     }
     for sentence, bad in wrong.items():
         if bad:

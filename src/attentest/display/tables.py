@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from attentest.display.heatmaps.text import one_line, visible
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -22,10 +24,10 @@ def text_table(header: Sequence[str], rows: Iterable[Sequence[Any]], caption: st
     from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*(Column(Text(name)) for name in header), box=None, pad_edge=False)
+    table = Table(*(Column(Text(one_line(name))) for name in header), box=None, pad_edge=False)
     for row in rows:
-        table.add_row(*(Text(_written(value)) for value in row))
-    return Group(table, Text(caption)) if caption else table
+        table.add_row(*(Text(one_line(_written(value))) for value in row))
+    return Group(table, Text(visible(caption))) if caption else table
 
 
 def _cell(value: Any) -> str:

@@ -84,6 +84,8 @@ def _asked(states: Hidden, map_query: nn.Linear | None, query: Query | None) -> 
     return asked
 
 
+MOST_LAYERS = 100  # of `deep`
+
 ALIGNMENTS = {
     "additive": Part(
         "v·tanh(Wh + b), after Bahdanau et al. 2015 (most papers)", lambda size, _, asked: Additive(size, asked)
@@ -100,8 +102,8 @@ ALIGNMENTS = {
         "a stack of ReLU layers (Wen et al. 2022)",
         lambda size, layers, asked: Deep(size, int(layers), asked),
         2,
-        lambda s: s >= 1 and float(s).is_integer(),
-        "a whole number of layers, at least 1",
+        lambda s: 1 <= s <= MOST_LAYERS and float(s).is_integer(),
+        f"a whole number of layers, at least 1 and at most {MOST_LAYERS}",
     ),
 }
 

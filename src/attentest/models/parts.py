@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attentest.errors import InputError, unknown_name
+from attentest.errors import InputError, brief, unknown_name
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ def choose(kind: str, spec: str, registry: Mapping[str, Part]) -> tuple[Part, fl
     try:
         value = float(given)
     except ValueError as error:
-        raise InputError(f"The parameter of the {kind} '{spec}' is not a number.") from error
-    if not part.allowed(value):
+        raise InputError(f"The parameter of the {kind} {brief(spec)} is not a number.") from error
+    if not (math.isfinite(value) and part.allowed(value)):
         raise InputError(f"The parameter of the {kind} '{name}' is {given}; it must be {part.allowed_text}.")
     return part, value

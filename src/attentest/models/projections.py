@@ -93,14 +93,14 @@ PROJECTIONS = {
         lambda z, mask, parameter, **_: sparsegen(z, mask, parameter),
         0.0,
         lambda sparsity: sparsity < 1,
-        "less than 1",
+        "less than 1, and finite",
     ),
     "gumbel-softmax": Part(
         "softmax with noise in training and a temperature (Wen et al. 2022)",
         lambda z, mask, parameter, noisy, **_: gumbel_softmax(z, mask, parameter, noisy),
         0.8,
-        lambda temperature: temperature > 0,
-        "above 0",
+        lambda temperature: 0.001 <= temperature <= 1000,  # others overflow, or are softmax or uniform weights
+        "above 0: from 0.001 to 1,000",
     ),
     "uniform": Part(
         "the same weight on every token, nothing learned (Wiegreffe & Pinter 2019)",

@@ -68,7 +68,7 @@ class ModelSettings:
         choices=_parts("projection"),
         metavar="NAME",
     )
-    hidden: int = setting(128, "Hidden size (per direction).", least=2)
+    hidden: int = setting(128, "Hidden size (per direction).", least=2, most=100_000)
     self_projection: str = setting(
         "softmax",
         "Projection inside a Transformer's self-attention.",

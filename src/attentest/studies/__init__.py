@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from attentest.errors import InputError, unknown_name
+from attentest.files import is_file
 from attentest.studies.schema import PAPERS, Study, read_study
 
 __all__ = ["PAPERS", "Study", "find_study", "read_study"]
@@ -16,7 +17,7 @@ def find_study(name: str) -> Study:
     if name in PAPERS:
         return read_study(Path(str(files("attentest.studies") / "papers" / f"{name}.yaml")))
     if Path(name).suffix in (".yaml", ".yml"):
-        if not Path(name).is_file():
+        if not is_file(Path(name)):
             raise InputError(f"{name}: there is no such file.")
         return read_study(Path(name))
     raise unknown_name("study", name, PAPERS)

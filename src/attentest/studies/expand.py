@@ -11,7 +11,7 @@ from attentest.corpora import load
 from attentest.corpora.corpus import Corpus
 from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
-from attentest.files import hash_of
+from attentest.files import hash_of, is_file
 from attentest.models import ModelSettings
 from attentest.models.build import check_pair, check_single, sites_of
 from attentest.models.settings import refuse_added_parts
@@ -22,6 +22,7 @@ from attentest.studies.published import fingerprint_of
 from attentest.studies.results import EXPERIMENT, INSTANCES, RUN, TRIAL, Failure, ResultRef
 from attentest.studies.schema import BUDGETS, LEAST, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
+from attentest.text.vectors import check_vectors
 from attentest.training.folder import FILES
 from attentest.training.run import Run
 from attentest.trials import TRIALS, make_trial, trial_class
@@ -252,8 +253,9 @@ class _Block:
         cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST
         assert self.prepared is not None
         inputs = {"corpus": self.prepared, **others}
+        check_vectors(settings.get("vectors", "random"))  # a message now rather than a failed step later
         vectors = Path(settings.get("vectors", "random"))
-        settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if vectors.is_file() else {})
+        settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if is_file(vectors) else {})
         name, places = f"train {self._label(label)}", {"device": self.device}
         return self.plan.add(name, f"{STEPS}.training:run", settings, inputs, places=places, seconds=cost)
 

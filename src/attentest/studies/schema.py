@@ -14,11 +14,14 @@ import yaml
 
 from attentest.corpora.corpus import FEWEST_ROWS
 from attentest.errors import InputError
+from attentest.settings import LARGEST
 from attentest.studies.directions import Direction, Side
+from attentest.training.settings import GROUPS, check_setting
 
 BUDGETS = ("quick", "standard", "paper")  # of audits, too
 WHOLE = "paper"  # the budget that a study has without saying so
 OLD_BUDGETS = {"small": "standard"}  # earlier names
+LONGEST, MOST_VALUES = 1_000_000, 100_000  # bytes and values of a study
 SITES = ("token", "word", "sentence")  # where a trial may look at a model
 LEAST = {"rows": FEWEST_ROWS, "texts": 1}  # numbers of a study that can be limited, and how far
 PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2021", "wen2022")
@@ -52,18 +55,48 @@ class Study:
 
 def read_study(path: Path) -> Study:
     try:
+        if path.stat().st_size > LONGEST:
+            raise InputError(f"{path} is too long for a study: it has more than {LONGEST // 1000:,} KB.")
         text = path.read_text(encoding="utf-8")
         node = yaml.compose(text, Loader=_Loader)
+        _check_size(path, node)
         content = yaml.load(text, Loader=_Loader)  # a SafeLoader
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise InputError(f"{path} is not a study: its values are nested too deep.") from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict) or node is None:
         raise InputError(f"{path} is not a study: it must have keys such as name, corpora and trials.")
     lines = _lines(node)
     _check_keys(path, lines, (), content, [f.name for f in fields(Study)])
     return _Reader(path, lines).study({"name": path.stem} | content)
+
+
+def _check_size(path: Path, node: yaml.Node | None) -> None:
+    """Refuse aliases that name themselves, or each other until they are millions of values."""
+    sizes: dict[int, int] = {}  # by node: as many values as it stands for, 0 while that is being counted
+
+    def size(one: Any) -> int:
+        known = sizes.get(id(one))
+        if known is not None:
+            if not known:
+                raise InputError(f"{path}, line {one.start_mark.line + 1}: an alias names what it is part of.")
+            return known
+        sizes[id(one)] = 0
+        inner: Iterable[Any] = ()
+        if isinstance(one, yaml.MappingNode):
+            inner = (part for pair in one.value for part in pair)
+        elif isinstance(one, yaml.SequenceNode):
+            inner = one.value
+        sizes[id(one)] = 1 + sum(size(part) for part in inner)
+        return sizes[id(one)]
+
+    if node is not None and size(node) > MOST_VALUES:
+        raise InputError(f"{path} is not a study: its aliases stand for more than {MOST_VALUES:,} values.")
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
@@ -96,10 +129,13 @@ class _Reader:
         if found.get("paper") and found["paper"] not in PAPERS:
             self._refuse(("paper",), f"one of {', '.join(PAPERS)}")
         for table, tolerance in found.get("tolerances", {}).items():
-            if not isinstance(tolerance, int | float) or isinstance(tolerance, bool):
+            number = isinstance(tolerance, int | float) and not isinstance(tolerance, bool)
+            if not number or not math.isfinite(tolerance):
                 self._refuse(("tolerances", table), "a number")
         for key, least in LEAST.items():
             self._check_number((key,), found.get(key), least)
+        for seed in found.get("seeds", ()):
+            self._attempt(("seeds",), lambda: check_setting("seed", seed))  # noqa: B023
         for place, model in enumerate(found.get("models", ())):
             self._check_training(("models", str(place)), model)
         self._check_parts((), found)
@@ -141,7 +177,7 @@ class _Reader:
         return tuple(given) if right else self._refuse(place, f"a list of {words[kind]}")
 
     def _check_number(self, place: tuple[str, ...], given: Any, least: int) -> None:
-        if given is not None and (type(given) is not int or given < least):
+        if given is not None and (type(given) is not int or not least <= given <= LARGEST):
             self._refuse(place, f"a whole number of at least {least}")
 
     def _named(self, place: tuple[str, ...], given: Any) -> dict[str, dict[str, Any]]:
@@ -158,8 +194,6 @@ class _Reader:
         return found
 
     def _check_training(self, place: tuple[str, ...], given: Any) -> None:
-        from attentest.training.settings import GROUPS, check_setting
-
         if not isinstance(given, dict):
             self._refuse(place, "names with values")
         known = [f.name for kind in GROUPS.values() for f in fields(kind)]
@@ -197,7 +231,8 @@ class _Reader:
         for key, least in LEAST.items():
             self._check_number((*place, key), changes.get(key), least)
         if "seeds" in changes:
-            self._listed((*place, "seeds"), changes["seeds"], int)
+            for seed in self._listed((*place, "seeds"), changes["seeds"], int):
+                self._attempt((*place, "seeds"), lambda: check_setting("seed", seed))  # noqa: B023
         named = {key: self._named((*place, key), changes.get(key, {})) for key in ("trials", "experiments")}
         merged: dict[str, Any] = {key: changes.get(key, {}) for key in ("training", "training_on")}
         if not isinstance(merged["training_on"], dict):

@@ -26,13 +26,17 @@ class TextSettings:
     min_frequency: int = setting(
         1, "Minimum count of a token in the training texts; rarer tokens become unknown.", least=1
     )
-    min_tokens: int = setting(1, "Minimum number of tokens in a text; shorter texts are dropped.", least=1)
-    max_tokens: int = setting(1000, "Maximum number of tokens in a text; longer texts are cut or dropped.", least=1)
+    min_tokens: int = setting(
+        1, "Minimum number of tokens in a text; shorter texts are dropped.", least=1, most=1_000_000
+    )
+    max_tokens: int = setting(
+        1000, "Maximum number of tokens in a text; longer texts are cut or dropped.", least=1, most=10_000_000
+    )
     long: Literal["cut", "drop"] = setting("cut", "Texts over `max_tokens`: cut or drop.")
     vectors: str = setting(
         "random", "Word vectors: random, glove-6b-50d, or a text file in GloVe or word2vec format.", metavar="NAME|FILE"
     )
-    dimension: int = setting(300, "Dimension of random word vectors; files have their own.", least=1)
+    dimension: int = setting(300, "Dimension of random word vectors; files have their own.", least=1, most=100_000)
 
     def __post_init__(self) -> None:
         check_values(self)

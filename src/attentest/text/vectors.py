@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float
 
-from attentest.errors import InputError
-from attentest.files import read_parquet
+from attentest.errors import InputError, brief
+from attentest.files import is_file, read_parquet
+from attentest.memory import check_memory
 from attentest.text.settings import TextSettings
 from attentest.text.vocabulary import PAD, Vocabulary
 
 PACKAGED = "glove-6b-50d"
+LONGEST_LINE = 10_000_000  # characters of a word and its numbers
 RANDOM_SCALE = 0.1  # standard deviation of random vectors
 
 
@@ -30,12 +33,21 @@ def initial_vectors(
             raise InputError(f"No token of this corpus has a vector in {settings.vectors}.")
         dimension = len(next(iter(found.values())))
         scale = float(np.std(np.stack(list(found.values()))))
+    # drawn as float64, kept as float32
+    check_memory(12 * len(vocabulary) * dimension, f"Vectors of {dimension:,} numbers for {len(vocabulary):,} tokens")
     generator = np.random.default_rng(seed)
     matrix = (scale * generator.standard_normal((len(vocabulary), dimension))).astype(np.float32)
     for token, vector in found.items():
         matrix[token] = vector
     matrix[PAD] = 0
     return matrix, len(found)
+
+
+def check_vectors(name: str) -> None:
+    """Refuse what names no vectors, or a file that does not begin with any."""
+    if name not in ("random", PACKAGED):
+        number, _, numbers = next(_lines(Path(name)), (1, "", [""]))
+        _numbers(numbers, Path(name), number)
 
 
 def _packaged(vocabulary: Vocabulary) -> dict[int, np.ndarray]:
@@ -53,15 +65,18 @@ def _packaged(vocabulary: Vocabulary) -> dict[int, np.ndarray]:
 
 
 def _text_file(vocabulary: Vocabulary, name: str) -> dict[int, np.ndarray]:
-    """One word a line, then its numbers; word2vec files begin with a line of two counts."""
-    path = Path(name)
-    if not path.is_file():
-        raise InputError(f"Unknown vectors '{name}': give random, {PACKAGED} or the path of a text file.")
-    found: dict[int, np.ndarray] = {}
     wanted = {token: i for i, token in enumerate(vocabulary.tokens)}
+    path = Path(name)
+    return {wanted[word]: _numbers(numbers, path, line) for line, word, numbers in _lines(path) if word in wanted}
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
+    """Line, word and numbers of each word; word2vec files begin with a line of two counts."""
+    if not is_file(path):
+        raise InputError(f"Unknown vectors {brief(str(path))}: give random, {PACKAGED} or the path of a text file.")
     dimension = 0
     with path.open(encoding="utf-8", errors="replace") as lines:
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(iter(lambda: lines.readline(LONGEST_LINE), ""), 1):
             parts = line.rstrip().split(" ")
             if number == 1 and len(parts) == 2 and all(part.isdecimal() for part in parts):
                 dimension = int(parts[1])
@@ -69,15 +84,12 @@ def _text_file(vocabulary: Vocabulary, name: str) -> dict[int, np.ndarray]:
             if not any(parts):
                 continue
             dimension = dimension or len(parts) - 1
-            if not 0 < dimension < len(parts):
+            if not 0 < dimension < len(parts) or len(line) == LONGEST_LINE:
                 raise InputError(
                     f"{path}, line {number}: expected a word and {dimension or 'its'} numbers, with blanks between."
                 )
             # some GloVe words hold blanks, so the numbers are counted from the end
-            token = wanted.get(" ".join(parts[:-dimension]))
-            if token is not None:
-                found[token] = _numbers(parts[-dimension:], path, number)
-    return found
+            yield number, " ".join(parts[:-dimension]), parts[-dimension:]
 
 
 def _numbers(parts: list[str], path: Path, line: int) -> np.ndarray:

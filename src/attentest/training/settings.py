@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from attentest.errors import InputError, unknown_name
+from attentest.errors import unknown_name
 from attentest.models.settings import ModelSettings
-from attentest.settings import Setting, check_values, setting, settings_of
+from attentest.settings import LARGEST_SEED, Setting, check_values, setting, settings_of
 from attentest.text.settings import TextSettings
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ class TrainingSettings:
     """Jain & Wallace's settings, as Wiegreffe & Pinter 2019 (§3.1) report them; Meister et al. 2021 use a learning rate
     of 1e-4 for a BiLSTM and of 1e-5 for a Transformer."""
 
-    epochs: int = setting(8, "Passes over the training texts.", least=1)
-    batch_size: int = setting(32, "Texts per step.", least=1)
-    lr: float = setting(1e-3, "Learning rate.")
+    epochs: int = setting(8, "Passes over the training texts.", least=1, most=1_000_000)
+    batch_size: int = setting(32, "Texts per step.", least=1, most=1_000_000)
+    lr: float = setting(1e-3, "Learning rate.", above=0)
     attention_lr: float | None = setting(
         None, "Learning rate of the attention parameters.", least=0, otherwise="same as `lr`"
     )
@@ -50,14 +50,12 @@ class TrainingSettings:
         "labels", "Objective: fit the labels, or imitate the predictions of `base` with other weights (adversary)."
     )
     strength: float = setting(0.001, "Weight λ of the adversary's divergence term.", least=0)
-    seed: int = setting(0, "Random seed for word vectors, initial weights, batch order and noise.")
+    seed: int = setting(
+        0, "Random seed for word vectors, initial weights, batch order and noise.", least=0, most=LARGEST_SEED
+    )
 
     def __post_init__(self) -> None:
         check_values(self)
-        if not self.lr > 0:
-            raise InputError(f"lr is {self.lr}; it must be above 0.")
-        if not 0 <= self.seed < 2**32:
-            raise InputError(f"seed is {self.seed}; it must lie between 0 and {2**32 - 1:,}.")
 
 
 class Settings(NamedTuple):

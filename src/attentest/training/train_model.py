@@ -13,7 +13,7 @@ import torch
 
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
-from attentest.files import hash_of, write_json
+from attentest.files import hash_of, is_file, write_json
 from attentest.interventions import random_for_all
 from attentest.models import ModelSettings, make_model
 from attentest.models.build import check_pair, check_single
@@ -37,6 +37,7 @@ from attentest.training.record import FORMAT, CorpusRecord
 from attentest.training.results import check_results, write_results
 from attentest.training.run import Run, answer_tokens, choose_device
 from attentest.training.settings import Settings, TrainingSettings, plain, sort_settings
+from attentest.training.size import check_size
 from attentest.version import __version__
 
 
@@ -114,6 +115,7 @@ def _train_into(
         data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
     elif settings.model.projection == "random":
         data = data.with_preset(random_for_all(data.sequences, training.seed))
+    check_size(settings.model, data, vectors.shape[1], training.batch_size)
     model = _build(settings.model, vectors, CorpusRecord(**identity["corpus"]), text, data.vocabulary, training)
     if others.start is not None:
         _start_from(model, others.start, data, training.take)
@@ -201,7 +203,7 @@ def _identity(corpus: Corpus, settings: Settings, others: Others) -> dict[str, A
         "training": plain(asdict(settings.training)),
         **{name: run and {"model": hash_of(run.path / "model.safetensors")} for name, run in others._asdict().items()},
     }
-    if Path(settings.text.vectors).is_file():
+    if is_file(Path(settings.text.vectors)):
         identity["vectors"] = hash_of(Path(settings.text.vectors))
     return identity
 

@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentest.errors import InputError, unknown_name
+from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import Estimate, bootstrap
-from attentest.settings import setting
+from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.adversary_search import gradient_search
 from attentest.trials.adversary_vertices import best_vertices, own_margin
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column, numbers_for_charts
@@ -64,25 +64,22 @@ class InstanceAdversary(SimpleTrial):
     )
 
     epsilon: float = setting(
-        0.0, "Largest change of the output; 0 means Jain & Wallace's 0.01, or 0.05 for question answering."
+        0.0, "Largest change of the output; 0 means Jain & Wallace's 0.01, or 0.05 for question answering.", least=0
     )
     accepted: float = setting(
-        0.0, "Largest change of the output for an adversary to count (the bound of exact); 0 means epsilon."
+        0.0, "Largest change of the output for an adversary to count (the bound of exact); 0 means epsilon.", least=0
     )
-    k: int = setting(5, "Candidates for each text.")
+    k: int = setting(5, "Candidates for each text.", least=1, most=10_000)
     method: str = setting("auto", "Method: exact, search, or auto (exact where possible).", choices=METHODS)
-    steps: int = setting(500, "Steps of the search.")
-    seed: int = setting(0, "Random seed for the starting points of the search.")
+    steps: int = setting(500, "Steps of the search.", least=1, most=10_000_000)
+    seed: int = setting(0, "Random seed for the starting points of the search.", least=0, most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise unknown_name("method", self.method, METHODS)
-        if not 0 <= self.epsilon < 1:
+        check_values(self)
+        if self.epsilon >= 1:
             raise InputError(f"epsilon is {self.epsilon}; it must be 0, or lie between 0 and 1.")
         if self.accepted and not self.epsilon <= self.accepted < 1:
             raise InputError(f"accepted is {self.accepted}; it must be 0, or lie between epsilon and 1.")
-        if self.k < 1 or self.steps < 1:
-            raise InputError(f"k is {self.k} and steps {self.steps}; both must be at least 1.")
 
     def examiner(self, subject: Subject) -> InstanceAdversary:
         asked = subject.data.corpus.answers is not None

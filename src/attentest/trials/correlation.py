@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.kendall import kendall_tau
-from attentest.settings import setting
+from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column, words
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes, class_groups, histograms
@@ -68,9 +67,11 @@ class Correlation(Trial):
     tolerance: float = setting(
         1e-6,
         "Tolerance of leave-one-out on a BiLSTM: smaller changes of states are ignored, closer scores are tied.",
+        least=0,
+        most=1,
     )
-    samples: int = setting(1000, "Samples for each text of LIME and KernelSHAP.")
-    seed: int = setting(0, "Random seed for LIME, KernelSHAP and the measure random.")
+    samples: int = setting(1000, "Samples for each text of LIME and KernelSHAP.", least=1, most=100_000)
+    seed: int = setting(0, "Random seed for LIME, KernelSHAP and the measure random.", least=0, most=LARGEST_SEED)
 
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
@@ -87,10 +88,7 @@ class Correlation(Trial):
 
     def __post_init__(self) -> None:
         check_names(self.measures)
-        if not 0 <= self.tolerance < 1:
-            raise InputError(f"tolerance is {self.tolerance}; it must lie between 0 and 1.")
-        if self.samples < 1:
-            raise InputError(f"samples is {self.samples}; it must be at least 1.")
+        check_values(self)
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:

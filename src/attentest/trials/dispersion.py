@@ -10,12 +10,11 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from attentest.errors import InputError
 from attentest.importance.gradients import normalised
 from attentest.importance.influence import influence
 from attentest.measures.entropy import normalised_entropy
 from attentest.measures.intervals import Estimate, bootstrap
-from attentest.settings import setting
+from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes
@@ -47,14 +46,13 @@ class Dispersion(Trial):
     needs: ClassVar[str] = "attention weights and gradients"
 
     influence_texts: int = setting(
-        300, "Texts for the influence on hidden states (a gradient for each pair of tokens); 0 skips it."
+        300, "Texts for the influence on hidden states (a gradient for each pair of tokens); 0 skips it.", least=0
     )
-    tolerance: float = setting(1e-6, "Tolerance of leave-one-out on a BiLSTM.")
-    seed: int = setting(0, "Random seed for the sample of texts.")
+    tolerance: float = setting(1e-6, "Tolerance of leave-one-out on a BiLSTM.", least=0, most=1)
+    seed: int = setting(0, "Random seed for the sample of texts.", least=0, most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
-        if self.influence_texts < 0:
-            raise InputError(f"influence_texts is {self.influence_texts}; it must be at least 0.")
+        check_values(self)
 
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:

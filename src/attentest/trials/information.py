@@ -12,11 +12,10 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from attentest.errors import InputError
 from attentest.measures.information import cluster, mutual_information
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.weighted_tau import weighted_tau
-from attentest.settings import setting
+from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, numbers_for_charts
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes, by_rank
@@ -49,13 +48,12 @@ class Information(Trial):
     )
     needs: ClassVar[str] = "attention weights and hidden states"
 
-    clusters: int = setting(50, "Clusters of the hidden states at a rank.")
-    runs: int = setting(10, "Clusterings over which the mean and its interval are computed.")
-    seed: int = setting(0, "Random seed of the first clustering; the others follow it.")
+    clusters: int = setting(50, "Clusters of the hidden states at a rank.", least=2, most=10_000)
+    runs: int = setting(10, "Clusterings over which the mean and its interval are computed.", least=1, most=10_000)
+    seed: int = setting(0, "Random seed of the first clustering; the others follow it.", least=0, most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
-        if self.clusters < 2 or self.runs < 1:
-            raise InputError(f"clusters is {self.clusters} and runs {self.runs}; at least 2 and 1 are needed.")
+        check_values(self)
 
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:

@@ -14,10 +14,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.chance import keyed_uniform
-from attentest.errors import InputError
 from attentest.interventions import permuted
 from attentest.measures.intervals import Estimate, bootstrap
-from attentest.settings import setting
+from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column
 from attentest.trials.charts import violins_by_bin
 from attentest.trials.reading import Reading
@@ -47,12 +46,11 @@ class Permutation(SimpleTrial):
         "output."
     )
 
-    permutations: int = setting(100, "Permutations drawn for each text.")
-    seed: int = setting(0, "Random seed for the permutations.")
+    permutations: int = setting(100, "Permutations drawn for each text.", least=1, most=100_000)
+    seed: int = setting(0, "Random seed for the permutations.", least=0, most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
-        if self.permutations < 1:
-            raise InputError(f"permutations is {self.permutations}; it must be at least 1.")
+        check_values(self)
 
     def examine(self, reading: Reading) -> Columns:
         if reading.within is not None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from attentest.measures.divergences import jsd
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.measures.mcnemar import mcnemar_p
-from attentest.settings import setting
+from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, column, truths
 from attentest.trials.cells import Cell
 from attentest.trials.charts import cross_table, scatter
@@ -36,7 +36,10 @@ class Removal(SimpleTrial):
         "other items carry the same information."
     )
 
-    seed: int = setting(0, "Random seed for the random item.")
+    seed: int = setting(0, "Random seed for the random item.", least=0, most=LARGEST_SEED)
+
+    def __post_init__(self) -> None:
+        check_values(self)
 
     def examine(self, reading: Reading) -> Columns:
         items = most_attended_and_random(reading, self.seed)
@@ -94,7 +97,10 @@ class Flips(SimpleTrial):
         "that attention is wrong."
     )
 
-    seed: int = setting(0, "Random seed for the random item.")
+    seed: int = setting(0, "Random seed for the random item.", least=0, most=LARGEST_SEED)
+
+    def __post_init__(self) -> None:
+        check_values(self)
 
     def examine(self, reading: Reading) -> Columns:
         items = most_attended_and_random(reading, self.seed)

@@ -12,7 +12,7 @@ import torch
 from attentest.interventions import permuted, random_weights, uniform_weights
 from attentest.measures.divergences import tvd
 from attentest.measures.intervals import Estimate, bootstrap
-from attentest.settings import setting
+from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, column, truths
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
@@ -39,7 +39,10 @@ class Uniform(SimpleTrial):
     )
     headline: ClassVar[str] = "difference, uniform"
 
-    seed: int = setting(0, "Random seed for the random weights and the permutation.")
+    seed: int = setting(0, "Random seed for the random weights and the permutation.", least=0, most=LARGEST_SEED)
+
+    def __post_init__(self) -> None:
+        check_values(self)
 
     def examine(self, reading: Reading) -> Columns:
         variants = torch.stack(

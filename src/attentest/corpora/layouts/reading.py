@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attentest.errors import InputError
+from attentest.files import is_file
 
 
 def need(folder: Path, corpus: str, names: Sequence[str]) -> None:
@@ -22,6 +23,8 @@ def need(folder: Path, corpus: str, names: Sequence[str]) -> None:
 
 def read_text(file: Path, corpus: str, fallback: str | None = None) -> str:
     """The text of a UTF-8 file; bytes that are not UTF-8 are read as `fallback`, where there is one."""
+    if not is_file(file):  # a pipe would be waited for
+        raise InputError(f"{corpus}: {file} is no regular file; expected a text file.")
     try:
         data = file.read_bytes()
     except OSError as error:

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from attentest.display.heatmaps.heatmap import Heatmap
-from attentest.display.heatmaps.text import visible
+from attentest.display.heatmaps.text import one_line
 
 LONGEST = 120  # tokens shown of a long text
 MOST_UNKNOWN = 5  # unknown words that are spelt out
@@ -21,12 +21,12 @@ def render(heatmaps: Iterable[Heatmap]) -> RenderableType:
 
 def _one(heatmap: Heatmap) -> list[RenderableType]:
     head = Text()
-    head.append(f"{visible(heatmap.title)}  ", "dim")
-    head.append(f"{visible(heatmap.predicted)} {heatmap.confidence:.2f}", "bold")
+    head.append(f"{one_line(heatmap.title)}  ", "dim")
+    head.append(f"{one_line(heatmap.predicted)} {heatmap.confidence:.2f}", "bold")
     if heatmap.label is not None:
         right = heatmap.label == heatmap.predicted
-        head.append(f"  label {visible(heatmap.label)}", "green" if right else "red")
-    heaviest = ", ".join(f"{visible(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
+        head.append(f"  label {one_line(heatmap.label)}", "green" if right else "red")
+    heaviest = ", ".join(f"{one_line(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
     second = [] if heatmap.second is None else [Text(f"» {_flat(heatmap.second)}", "italic")]
     legend = f"{heatmap.legend}: {heaviest}"
     if heatmap.unknown_words:
@@ -36,7 +36,7 @@ def _one(heatmap: Heatmap) -> list[RenderableType]:
 
 def _some(words: list[str]) -> str:
     more = len(words) - MOST_UNKNOWN
-    shown = ", ".join(visible(word) for word in words[:MOST_UNKNOWN])
+    shown = ", ".join(one_line(word) for word in words[:MOST_UNKNOWN])
     return f"{shown} and {more} more" if more > 0 else shown
 
 
@@ -58,7 +58,7 @@ def _coloured(heatmap: Heatmap) -> Text:
 
 
 def _flat(text: str) -> str:
-    return visible(" ".join(text.split("\n")))
+    return one_line(text.replace("\n", " ").replace("\t", " "))
 
 
 def _style(strength: float, unknown: bool) -> str:

@@ -58,16 +58,17 @@ class TrainedAdversary(Experiment):
     )
 
     lambdas: tuple[float, ...] = setting(
-        LAMBDAS, "Strengths λ of the adversaries, as in the paper's Table 5 for SST and IMDb."
+        LAMBDAS, "Strengths λ of the adversaries, as in the paper's Table 5 for SST and IMDb.", least=0
     )
-    epochs: int = setting(80, "Maximum number of epochs of an adversary's training.")
-    patience: int = setting(10, "Epochs without a lower loss before training stops.")
-    seeds: int = setting(8, "Models with other seeds, to compare with.")
+    epochs: int = setting(80, "Maximum number of epochs of an adversary's training.", least=1, most=1_000_000)
+    patience: int = setting(10, "Epochs without a lower loss before training stops.", least=1, most=1_000_000)
+    seeds: int = setting(8, "Models with other seeds, to compare with.", least=0, most=10_000)
     far: float = setting(FAR, "Mean JSD above which an adversary counts as far away.")
 
     def __post_init__(self) -> None:
-        if not self.lambdas or min(self.lambdas) < 0:
-            raise InputError(f"lambdas is {list(self.lambdas)}; give at least one, none below 0.")
+        super().__post_init__()
+        if not self.lambdas:
+            raise InputError("lambdas is empty; give at least one strength λ.")
 
     def trainings(self) -> list[Training]:
         return [

@@ -15,6 +15,7 @@ import torch
 from attentest.errors import InputError
 from attentest.measures.divergences import jsd
 from attentest.measures.intervals import Estimate
+from attentest.settings import check_values
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion, column, words
 from attentest.trials.cells import Cell
@@ -62,6 +63,9 @@ class Experiment(ABC):
     how_to_read: ClassVar[str]  # what a high and a low figure mean, and what they do not
 
     keys: ClassVar[Mapping[str, str]] = {}  # entries of its summary that others rely on
+
+    def __post_init__(self) -> None:
+        check_values(self)
 
     @abstractmethod
     def trainings(self) -> list[Training]:

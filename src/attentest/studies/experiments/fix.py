@@ -29,7 +29,7 @@ class Fix(OfInformation):
         "experiment compares three models with one seed each, and says nothing about input tokens."
     )
 
-    runs: int = setting(10, "Clusterings of each model's hidden states.")
+    runs: int = setting(10, "Clusterings of each model's hidden states.", least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
         kept = ["embedding", "encoder"]

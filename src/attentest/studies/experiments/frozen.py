@@ -44,15 +44,16 @@ class Frozen(Experiment):
         "the weights were moved, so read the accuracy together with the JSD."
     )
 
-    strength: float = setting(0.01, "Strength λ of the unfrozen adversary.")
+    strength: float = setting(0.01, "Strength λ of the unfrozen adversary.", least=0)
     frozen_strengths: tuple[float, ...] = setting(
-        (0.01, 0.1, 1.0), "Strengths λ to try with everything but the attention frozen."
+        (0.01, 0.1, 1.0), "Strengths λ to try with everything but the attention frozen.", least=0
     )
     far: float = setting(FAR, "Mean JSD above which a frozen adversary counts as far away.")
-    epochs: int = setting(40, "Maximum number of epochs of each training.")
-    patience: int = setting(10, "Epochs without a lower loss before training stops.")
+    epochs: int = setting(40, "Maximum number of epochs of each training.", least=1, most=1_000_000)
+    patience: int = setting(10, "Epochs without a lower loss before training stops.", least=1, most=1_000_000)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.frozen_strengths:
             raise InputError("frozen_strengths is empty; give at least one strength λ.")
 

@@ -38,9 +38,11 @@ class Guides(Experiment):
         "equally good guide. A good guide is not necessarily the reason for the base's own predictions."
     )
 
-    strength: float = setting(0.001, "Strength λ of the adversary.")
-    epochs: int = setting(80, "Maximum number of epochs of the adversary's training.")
-    patience: int = setting(10, "Epochs without a lower loss before the adversary's training stops.")
+    strength: float = setting(0.001, "Strength λ of the adversary.", least=0)
+    epochs: int = setting(80, "Maximum number of epochs of the adversary's training.", least=1, most=1_000_000)
+    patience: int = setting(
+        10, "Epochs without a lower loss before the adversary's training stops.", least=1, most=1_000_000
+    )
 
     def trainings(self) -> list[Training]:
         mlp = {"encoder": "average"}

@@ -46,10 +46,10 @@ class InformedAdversary(OfInformation):
         "check that the adversary is far from the base: a weak adversary keeps its τ because it hardly moved."
     )
 
-    strength: float = setting(5.25e-4, "Strength λ of the adversary; the paper's for SST.")
-    epochs: int = setting(80, "Maximum number of epochs of the adversary's training.")
-    patience: int = setting(10, "Epochs without a lower loss before training stops.")
-    runs: int = setting(10, "Clusterings of each model's hidden states.")
+    strength: float = setting(5.25e-4, "Strength λ of the adversary; the paper's for SST.", least=0)
+    epochs: int = setting(80, "Maximum number of epochs of the adversary's training.", least=1, most=1_000_000)
+    patience: int = setting(10, "Epochs without a lower loss before training stops.", least=1, most=1_000_000)
+    runs: int = setting(10, "Clusterings of each model's hidden states.", least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
         return [adversary_training(self.strength, self.epochs, self.patience)]
@@ -80,8 +80,8 @@ class Gumbel(OfInformation):
         "of the temperature cannot be separated from that of the seed."
     )
 
-    temperature: float = setting(0.8, "Temperature; below 1 the weights are sharper than those of a softmax.")
-    runs: int = setting(10, "Clusterings of each model's hidden states.")
+    temperature: float = setting(0.8, "Temperature; below 1 the weights are sharper than those of a softmax.", above=0)
+    runs: int = setting(10, "Clusterings of each model's hidden states.", least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
         return [Training("gumbel", {"projection": f"gumbel-softmax:{self.temperature:g}"})]

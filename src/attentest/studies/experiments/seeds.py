@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
@@ -37,11 +36,7 @@ class Seeds(Experiment):
         "more than chance. A low value does not show that the weights are faithful."
     )
 
-    seeds: int = setting(8, "Further models to train.")
-
-    def __post_init__(self) -> None:
-        if self.seeds < 1:
-            raise InputError(f"seeds is {self.seeds}; it must be at least 1.")
+    seeds: int = setting(8, "Further models to train.", least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
         return [Training(f"seed {seed}", {"seed": seed}) for seed in range(1, self.seeds + 1)]

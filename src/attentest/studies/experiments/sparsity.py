@@ -38,11 +38,14 @@ class Sparsity(Experiment):
     )
 
     lambdas: tuple[float, ...] = setting(
-        (-5.0, -2.0, -1.0, 0.0, 0.25, 0.5, 0.75, 0.9), "Sparsities λ of sparsegen; at least two, all below 1."
+        (-5.0, -2.0, -1.0, 0.0, 0.25, 0.5, 0.75, 0.9), "Sparsities λ of sparsegen; at least two, all below 1.", most=1
     )
-    influence_texts: int = setting(0, "Texts for the influence on hidden states in the trial dispersion; 0 skips it.")
+    influence_texts: int = setting(
+        0, "Texts for the influence on hidden states in the trial dispersion; 0 skips it.", least=0
+    )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if len(self.lambdas) < 2 or max(self.lambdas) >= 1:
             raise InputError(f"lambdas is {list(self.lambdas)}; give at least two, all below 1.")
 

@@ -41,6 +41,7 @@ class Untrained(Experiment):
     weights: tuple[str, ...] = setting(WEIGHTS, "Fixed weights to train with.")
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in self.weights:
             if name not in WEIGHTS:
                 raise unknown_name("kind of weights", name, WEIGHTS)

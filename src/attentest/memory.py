@@ -1,0 +1,54 @@
+"""Memory is estimated and refused before it is asked for: a machine that runs out of it ends programs silently."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from attentest.errors import InputError
+
+_MEMINFO = Path("/proc/meminfo")
+_LIMITS = (  # of the control group that a container or a batch job runs in: its limit and what of it is in use
+    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    (Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes")),
+)
+
+
+def check_memory(needed: int, what: str) -> None:
+    """Refuse work that needs more bytes than there are; `what` says in a few words what needs them."""
+    there = free_memory()
+    if there is not None and needed > there:
+        raise InputError(f"{what} would take about {_written(needed)} of memory, and {_written(there)} are free here.")
+
+
+def free_memory() -> int | None:
+    """Bytes that can still be asked for, or None where the system does not say."""
+    known = [free for free in (_of_machine(), *(_of_group(*files) for files in _LIMITS)) if free is not None]
+    return min(known, default=None)
+
+
+def _of_machine() -> int | None:
+    try:
+        lines = _MEMINFO.read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        pass  # not Linux: all the memory that there is, then
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _of_group(limit: Path, used: Path) -> int | None:
+    try:
+        return max(0, int(limit.read_text(encoding="ascii")) - int(used.read_text(encoding="ascii")))
+    except (OSError, ValueError):  # no such group, or no limit ("max")
+        return None
+
+
+def _written(size: float) -> str:
+    for unit in ("bytes", "KB", "MB", "GB", "TB", "PB"):
+        if size < 1000 or unit == "PB":
+            break
+        size /= 1000
+    return f"{size:,.3g} {unit}" if size < 1000 else f"{size:,.0f} {unit}"
