@@ -21,6 +21,7 @@ ROOMS = (  # from the lowest; docs/architecture.md says what is in each
         "locks",
         "memory",
         "files",
+        "columns",
         "publish",
         "display",
         "corpora",

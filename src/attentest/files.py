@@ -251,6 +251,7 @@ def read_table(path: Path) -> pa.Table:
 
 def read_foreign_table(path: Path) -> pa.Table:
     """A table that anybody may have written: refused unread where it would fill the memory, and looked through."""
+    expect_file(path)
     try:
         with arrow_file(path) as opened, pq.ParquetFile(opened) as file:
             cells = file.metadata.num_rows * file.metadata.num_columns

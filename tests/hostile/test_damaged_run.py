@@ -236,3 +236,29 @@ def test_a_run_that_may_not_be_read(runs: dict[str, Path], tmp_path: Path) -> No
         assert message(lambda: use(mine))
     finally:
         mine.chmod(0o700)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["run.json", "vocabulary.json", "predictions.parquet", "attention.parquet"])
+def test_an_audit_and_a_comparison_of_a_damaged_run(
+    name: str, runs: dict[str, Path], command: Program, tmp_path: Path
+) -> None:
+    mine = shutil.copytree(runs["flat"], tmp_path / "run")
+    (mine / name).write_bytes((mine / name).read_bytes()[:100])
+    common = ["--store", tmp_path / "store", "--workers", "1", "--out", tmp_path / "out"]
+    for arguments in (["audit", mine, *common], ["compare", mine, runs["flat"], *common]):
+        answer = command(*arguments)
+        assert answer.code in (1, 2), answer
+        assert "Traceback" not in answer.err
+        assert name in answer.err.replace("\n", "") + answer.out.replace("\n", ""), answer
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+
+
+@pytest.mark.slow
+def test_an_audit_of_a_run_whose_weights_are_damaged(runs: dict[str, Path], command: Program, tmp_path: Path) -> None:
+    mine = shutil.copytree(runs["flat"], tmp_path / "run")
+    tensor_files.CONTENTS["NaN"](mine / "model.safetensors")
+    answer = command("audit", mine, "--store", tmp_path / "store", "--workers", "1", "--out", tmp_path / "out")
+    assert answer.code in (1, 2), answer
+    assert "Traceback" not in answer.err
+    assert "model.safetensors" in answer.err.replace("\n", ""), answer

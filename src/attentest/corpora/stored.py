@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from attentest.columns import IsKind, expect_columns, expect_marks, is_name, is_text
 from attentest.corpora.corpus import SPLITS, Corpus, Kind
 from attentest.errors import InputError
 from attentest.files import arrow_file, checked, read_parquet, write_table
@@ -53,6 +54,7 @@ def is_saved_corpus(path: Path) -> bool:
 def open_corpus(path: Path) -> Corpus:
     try:
         table = read_parquet(path)
+        table.validate(full=True)  # whether text is UTF-8, for one
     except FileNotFoundError as error:
         raise InputError(f"{path}: there is no such file.") from error
     except (OSError, pa.ArrowException) as error:
@@ -94,13 +96,13 @@ def plain_origin(origin: Any) -> dict[str, Any]:
 
 def _with_codes(table: pa.Table, about: _About, path: Path) -> pa.Table:
     """The table with class numbers for the names that the file has; a file that was changed is refused."""
-    wanted = ["id", "split", "text", *(["second"] if about.kind != "single" else [])]
-    wanted += ["label"] if about.kind != "generation" else []
-    for column in wanted:
-        if column not in table.column_names:
-            raise InputError(f"{path} is damaged: its column '{column}' is missing.")
-        if table[column].null_count:
-            raise InputError(f"{path} is damaged: its column '{column}' has empty cells.")
+    wanted: dict[str, IsKind] = dict.fromkeys(("id", "split", "text"), is_text)
+    wanted |= {"second": is_text} if about.kind != "single" else {}
+    wanted |= {"label": is_name} if about.kind != "generation" else {}
+    expect_columns(table, wanted, path)
+    if "rationale" in table.column_names:
+        words = pc.utf8_split_whitespace(pc.utf8_trim_whitespace(table["text"]))
+        expect_marks(table, pc.list_value_length(words), path)
     _refuse_others(table["split"], SPLITS, "split", path)
     if "label" not in wanted:
         return table

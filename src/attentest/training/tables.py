@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attentest.columns import IsKind, expect_columns, expect_marks, is_text, list_of
 from attentest.errors import InputError
-from attentest.files import read_table
+from attentest.files import read_foreign_table
 
 _ROUNDING = 1e-3  # of a text's weights or probabilities, which sum to 1 in float32
-IsKind = Callable[[pa.DataType], bool]
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
-
-
-def _list_of(is_item: IsKind) -> IsKind:
-    return lambda kind: _is_list(kind) and is_item(kind.value_type)
-
-
-_TEXTS, _INTEGERS, _FLOATS = map(_list_of, (_is_text, pa.types.is_integer, pa.types.is_floating))
+_TEXTS, _INTEGERS, _FLOATS = map(list_of, (is_text, pa.types.is_integer, pa.types.is_floating))
 
 
 def read_predictions(path: Path, classes: Sequence[str], pair: bool) -> pa.Table:
     words = ("id", "text", *(("second",) if pair else ()), "label", "predicted")
-    table = _read(path, {**dict.fromkeys(words, _is_text), "probability": _FLOATS})
+    table = _read(path, {**dict.fromkeys(words, is_text), "probability": _FLOATS})
     for name in ("label", "predicted"):
         unknown = sorted(set(table[name].to_pylist()) - set(classes))
         if unknown:
@@ -48,7 +34,7 @@ def read_attention(path: Path, predictions: pa.Table, hierarchical: bool) -> pa.
     """The weights on the tokens of the texts in `predictions`."""
     lists = {"token": _TEXTS, "start": _INTEGERS, "end": _INTEGERS, "weight": _FLOATS}
     lists |= {"sentence": _INTEGERS} if hierarchical else {}
-    table = _read(path, {"id": _is_text, **lists, **({"sentence_weight": _FLOATS} if hierarchical else {})})
+    table = _read(path, {"id": is_text, **lists, **({"sentence_weight": _FLOATS} if hierarchical else {})})
     if table.num_rows != predictions.num_rows:
         raise InputError(f"The tables in {path.parent} are not of one run: their numbers of rows differ.")
     if table["id"].to_pylist() != predictions["id"].to_pylist():
@@ -64,7 +50,7 @@ def read_attention(path: Path, predictions: pa.Table, hierarchical: bool) -> pa.
         _expect_shares(table, "sentence_weight", _starts(table, "sentence_weight"), path)
     _expect_shares(table, "weight", starts, path)
     if "rationale" in table.column_names:
-        _expect_marks(table, lengths, path)
+        expect_marks(table, pc.list_value_length(table["token"]), path)
     return table
 
 
@@ -78,19 +64,8 @@ def tokens_of(attention: pa.Table) -> np.ndarray:
 
 
 def _read(path: Path, kinds: Mapping[str, IsKind]) -> pa.Table:
-    table = read_table(path)
-    if not table.num_rows:
-        raise InputError(f"{path} is damaged: it has no rows.")
-    if len(set(table.column_names)) < len(table.column_names):
-        raise InputError(f"{path} is damaged: it has two columns of one name.")
-    for name, is_kind in kinds.items():
-        if name not in table.column_names:
-            raise InputError(f"{path} is damaged or was not written by attentest: it has no column '{name}'.")
-        column = table[name]
-        if not is_kind(column.type):
-            raise InputError(f"{path} is damaged: its column '{name}' holds {column.type}.")
-        if column.null_count or (_is_list(column.type) and pc.list_flatten(column).null_count):
-            raise InputError(f"{path} is damaged: its column '{name}' has empty cells.")
+    table = read_foreign_table(path)
+    expect_columns(table, kinds, path)
     return table
 
 
@@ -141,15 +116,3 @@ def _starts_of_sentences(table: pa.Table, path: Path) -> np.ndarray:
         raise InputError(f"{path} is damaged: its columns 'sentence' and 'sentence_weight' do not fit each other.")
     found: np.ndarray = np.flatnonzero(~inside | (steps != 0))
     return found
-
-
-def _expect_marks(table: pa.Table, lengths: np.ndarray, path: Path) -> None:
-    """A mark for each token; a text may have none at all."""
-    column = table["rationale"]
-    if not _INTEGERS(column.type):
-        raise InputError(f"{path} is damaged: its column 'rationale' holds {column.type}.")
-    marked = pc.is_valid(column).to_numpy()
-    values = pc.list_flatten(column)
-    fits = values.null_count == 0 and np.isin(values.to_numpy(), (0, 1)).all()
-    if not fits or not np.array_equal(_lengths(table, "rationale")[marked], lengths[marked]):
-        raise InputError(f"{path} is damaged: its column 'rationale' has not one mark for each token.")
