@@ -317,7 +317,7 @@ def test_what_another_process_makes_is_not_collected(tmp_path: Path) -> None:
 DEAD = 2**22 + 1  # beyond all process numbers
 
 
-@pytest.mark.parametrize("process", [DEAD, os.getpid()])
+@pytest.mark.parametrize("process", [DEAD, os.getpid()], ids=["dead", "ours"])
 def test_drafts_of_dead_processes_are_removed(process: int, tmp_path: Path) -> None:
     """Also those that bear the number of this process, as an earlier one had it."""
     store, plan = Store(tmp_path / "store"), chain(tmp_path, 1)
