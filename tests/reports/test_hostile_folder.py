@@ -223,6 +223,34 @@ def test_only_pictures_that_run_nothing_are_linked(audited: Audit, tmp_path: Pat
         assert again.svg == figure.svg
 
 
+@pytest.mark.parametrize("around", ['{"a": %s}', "[%s]"])
+def test_a_signature_may_be_nested_as_deep_as_json_is_read(audited: Audit, tmp_path: Path, around: str) -> None:
+    folder = shutil.copytree(next(audited.folder.glob("findings/*-removal")), tmp_path / "removal")
+    whole = json.loads((folder / "finding.json").read_text(encoding="utf-8"))
+    before, after = around.split("%s")
+    read = []
+    for depth in range(100, 1100, 50):
+        deep = f"{before * depth}1{after * depth}"
+        text = json.dumps(whole | {"signature": {"a": "@"}}).replace('"@"', deep)
+        (folder / "finding.json").write_text(text, encoding="utf-8")
+        try:
+            read.append(len(write_report(folder)[0].blocks))
+        except attentest.InputError as error:
+            read.append(0)
+            assert "finding.json" in str(error)  # noqa: PT017
+    assert set(read) == {0, 1}
+
+
+@pytest.mark.parametrize("n", ["-1", f"{10**400}", "1e9", "true", "null"])
+def test_numbers_of_texts_that_cannot_be_are_told(audited: Audit, tmp_path: Path, n: str) -> None:
+    folder = shutil.copytree(next(audited.folder.glob("findings/*-removal")), tmp_path / "removal")
+    whole = json.loads((folder / "finding.json").read_text(encoding="utf-8"))
+    whole["summary"]["mean ΔJS"]["n"] = "@"
+    (folder / "finding.json").write_text(json.dumps(whole).replace('"@"', n), encoding="utf-8")
+    with pytest.raises(attentest.InputError, match=r"finding\.json.*`summary"):
+        write_report(folder)
+
+
 def test_a_table_that_would_fill_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import pyarrow as pa
 

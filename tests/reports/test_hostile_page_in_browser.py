@@ -14,6 +14,7 @@ import pytest
 from chromium import chromium
 from listening import Listener, listening
 
+import attentest
 from attentest.audits import Audit
 from attentest.files import read_table, write_table
 from attentest.reports.parts.islands import island
@@ -203,6 +204,28 @@ def test_a_tampered_audit_asks_for_nothing_and_runs_nothing(
     assert listener.heard == []
 
 
+@pytest.mark.slow
+def test_a_tampered_run_asks_for_nothing_and_runs_nothing(
+    own_run: attentest.Run, browser: playwright.Browser, listener: Listener
+) -> None:
+    attentest.trial("removal", own_run, texts=8)
+    folder, at = own_run.path, listener.address
+    before = listener.heard
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    record["notes"] = [words(at)]
+    record["corpus"]["name"] = words(at)
+    (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+    tampered = tampered_svg(at)
+    (picture,) = folder.glob("trials/removal/*.svg")
+    picture.write_text(tampered, encoding="utf-8")
+    _, page = write_report(folder)
+    text = page.read_text(encoding="utf-8")
+    assert at in text  # as words
+    page.write_text(POLICY.sub("", text), encoding="utf-8")
+    assert opened(browser, page, until_drawn) == []
+    assert listener.heard == before
+
+
 def links_followed(shown: playwright.Page) -> None:
     """All files that the page links to, each opened as a page of its own."""
     links = shown.evaluate("[...document.querySelectorAll('a[href]')].map((link) => link.href)")
@@ -227,6 +250,7 @@ def test_links_lead_into_the_folder_and_open_nothing_that_runs(
 
 
 def until_drawn(shown: playwright.Page) -> None:
+    shown.locator("figure.chart").scroll_into_view_if_needed()
     shown.locator("figure[data-interactive]").wait_for()
     shown.locator(".picture svg").last.click(force=True)
     shown.wait_for_timeout(300)  # an image would be loaded after the chart is there, a link followed after the click

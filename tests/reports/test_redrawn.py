@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +157,7 @@ def test_a_damaged_table_gives_charts_or_a_message_that_names_it(audited: Audit,
     finding = read_finding(folders(audited)[place])
     told = 0
     for what, damaged in damaged_tables(finding.table):
-        message = outcome(lambda damaged=damaged: redrawn(with_table(finding, damaged)))
+        message = outcome(partial(redrawn, with_table(finding, damaged)))
         told += bool(message)
         assert not message or str(finding.folder / "table.parquet") in message, what
     assert told or f"{finding.record.trial} {finding.record.kind}" in DRAWN_FROM_SUMMARY
@@ -168,7 +169,7 @@ def test_what_a_summary_lacks_is_told(audited: Audit) -> None:
         for name in [*finding.summary, *([""] if finding.summary else [])]:
             kept = {key: value for key, value in finding.record.summary.items() if name and key != name}
             record = type(finding.record)(**{**vars(finding.record), "summary": kept})
-            message = outcome(lambda folder=folder, record=record: redrawn(StoredFinding(folder, record)))
+            message = outcome(partial(redrawn, StoredFinding(folder, record)))
             assert not message or (str(folder / "table.parquet") in message and "finding.json" in message)
 
 

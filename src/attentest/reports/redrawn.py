@@ -33,7 +33,7 @@ def redrawn(finding: StoredFinding) -> Mapping[str, Chart]:
     if about is None:
         return {}
     is_trial = isinstance(about, type) and issubclass(about, Trial)
-    charts = finding.made(partial(charts_of, about) if is_trial else about.charts)
+    charts: Mapping[str, Chart] = finding.made(partial(charts_of, about) if is_trial else about.charts)
     if any(len(as_text(chart)) > MOST_CHARACTERS for chart in charts.values()):
         raise InputError(f"{finding.folder / TABLE} is damaged: it gives charts that are too large to be drawn.")
     return charts

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
+import msgspec
 import pyarrow as pa
 
 from attentest.errors import InputError
@@ -26,7 +27,7 @@ class StoredEstimate:
     value: float | None
     low: float | None
     high: float | None
-    n: int
+    n: Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
     def estimate(self) -> Estimate:
         value, low, high = (math.nan if x is None else x for x in (self.value, self.low, self.high))
@@ -85,7 +86,7 @@ class _Figures(dict[str, Estimate]):
     """A summary that tells which of its figures was looked for in vain."""
 
     def __missing__(self, name: str) -> Estimate:
-        raise InputError(f"{FILE} beside it has no figure '{name}'.")
+        raise InputError(f"the summary in {FILE} has no figure '{name}'.")
 
 
 def read_finding(folder: Path) -> StoredFinding:

@@ -15,6 +15,7 @@ from attentest.measures.intervals import Estimate
 
 TOKEN, NAME, PROSE = 60, 80, 2000  # the most characters shown of a token, a class name and a sentence
 NOTHING = "–"
+DEEPEST = 9  # levels of settings that are taken apart
 _NO_NAME = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that stand for no byte of a file's name
 
 
@@ -40,7 +41,7 @@ def number(value: Any) -> str:
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return shown(value)
-    if math.isinf(value):
+    if isinstance(value, float) and math.isinf(value):
         return "−∞" if value < 0 else "∞"
     return _digits(value).replace("e-0", "e-").replace("-", "−")
 
@@ -77,16 +78,24 @@ def path(relative: str) -> str:
     return quote(name.encode("utf-8", "surrogateescape"), safe="/")
 
 
-def flat(settings: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+def flat(settings: Mapping[str, Any], prefix: str = "", deepest: int = DEEPEST) -> list[tuple[str, str]]:
     """Nested settings as dotted keys and values."""
     pairs = []
     for key, value in settings.items():
-        if isinstance(value, Mapping):
-            pairs += flat(value, f"{prefix}{key}.")
+        if isinstance(value, Mapping) and deepest:
+            pairs += flat(value, f"{prefix}{key}.", deepest - 1)
         else:
-            words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-            pairs.append((shown(f"{prefix}{key}", NAME), shown(words, 300)))
+            pairs.append((shown(f"{prefix}{key}", NAME), shown(_words(value), 300)))
     return pairs
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:  # of somebody else's making
+        return "…"
 
 
 def slug(text: str) -> str:
