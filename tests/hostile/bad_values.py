@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -19,6 +20,7 @@ from attentest.training.settings import known_settings
 from attentest.trials import trial_class
 
 PAIR = "NAME=VALUE"
+FLAG = "a flag with a value"
 DEEP, DEEPER = "[" * 1000 + "]" * 1000, "[" * 100_000
 HUGE = ("2000000000", "1" + "0" * 18)
 OVERFLOWING = ("1" + "0" * 19, "9" * 5000)
@@ -41,7 +43,17 @@ ODD_CORPORA = (
     *("hf:", "nosuch", STEERING, "@empty.csv@", "@binary.csv@", "@fifo.csv@", "@folder.csv@", "@zip.parquet@"),
     "@deep.jsonl@",
 )
-NO_PROJECTIONS = ("sparsegen:-inf", "sparsegen:nan", "entmax:inf", "gumbel-softmax:0", "softmax:1", "sparsegen:")
+STUDIES = tuple(
+    f"@{name}.yaml@"
+    for name in (
+        *("empty", "binary", "fifo", "folder", "deep", "laughs", "recursive", "tagged", "long", "dangling", "loop"),
+        *("infinite", "huge", "seeds", "list", "unknown"),
+    )
+)
+NO_PARAMETERS = {
+    "projection": ("sparsegen:-inf", "sparsegen:nan", "entmax:inf", "gumbel-softmax:0", "softmax:1", "sparsegen:"),
+    "alignment": ("deep:1e9", "deep:-1", "deep:nan", "dot:3"),
+}
 NO_FOLDERS_TO_WRITE = (
     *("@fifo@", "@socket@", "/dev/full", "/dev/null", "@file@", "@file@/below", "@loop@", "@long@", "@dangling@/below"),
     *("/proc/nosuch/out", "@others@"),
@@ -76,7 +88,8 @@ ARGUMENTS = {  # places in RIGHT
     ("status", "folder"): 0,
 }
 TO_WRITE = {("show", "html"), ("show", "svg"), ("report", "out")}
-TEXTS_OF_ALL_KINDS = {"address", "name"}  # any text can be right, or they count with other options alone
+# any text can be right, or it counts with other options alone
+FREE: set[str | tuple[str, str]] = {"address", "name", "data_dir", ("show", "text")}
 BOUNDS: dict[str, tuple[str, ...]] = {  # of numbers that are no settings; more rows or texts than there are, are all
     "rows": ("-1", "0", "9"),
     "texts": ("-1", "0"),
@@ -156,54 +169,51 @@ def _flags(name: str, about: Any) -> list[str]:
     return flags or [f"--{name.replace('_', '-')}"]
 
 
-FLAG = "a flag with a value"
+Bad = Iterator[tuple[str, tuple[str, ...]]]  # kinds of badness, and the values that an option is given: mostly one
 
 
-def _bad(command: str, name: str, hint: Any, about: Any) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Kinds of badness, and the values that an option is given: mostly one."""
+def _each(kind: str, values: Iterable[str]) -> Bad:
+    return ((kind, (value,)) for value in values)
+
+
+def _each_place(kind: str, values: Iterable[str]) -> Bad:
+    return ((f"{kind}: {value.strip('@') or 'nothing'}", (value,)) for value in values)
+
+
+def _bad(command: str, name: str, hint: Any, about: Any) -> Bad:
     has_settings = command in ("train", "audit")
-    settings = {one: setting for one, (_, setting) in known_settings().items()} if has_settings else {}
+    setting = known_settings()[name][1] if has_settings and name in known_settings() else None
     if hint is bool:
-        yield FLAG, (FLAG,)
-        return
+        return _each(FLAG, [FLAG])
     if hint in (int, float):
-        yield from ((kind, (value,)) for kind, value in _numbers(hint, settings.get(name), name))
-    elif about.metavar == PAIR:
-        yield from _pairs(command, name)
-    elif hint is Path:
-        yield from ((f"file or folder: {_called(value)}", (value,)) for value in _paths(command, name))
-    elif (command, name) not in ARGUMENTS and (name in TEXTS_OF_ALL_KINDS or (command, name) == ("show", "text")):
-        pass
-    elif name in settings and settings[name].several:
-        yield from (("no such name", (value,)) for value in NO_NAMES)
-    elif (command, name) in ARGUMENTS and name != "name":
-        yield from ((f"source: {_called(value)}", (value,)) for value in (*ODD_FILES, *ODD_CORPORA))
-    elif command == "study" and name == "name":
-        yield from (("no such name", (value,)) for value in NO_NAMES)
-        yield from ((f"study: {_called(value)}", (value,)) for value in STUDIES)
-    else:
-        known = {"encoding": ENCODINGS, "device": DEVICES, "store": STORES}
-        kind = {"store": "store"}.get(name, f"no such {name}" if name in known else "no such name")
-        yield from ((kind, (value,)) for value in known.get(name, NO_NAMES))
-        if name in ("vectors",):
-            yield from ((f"file or folder: {_called(value)}", (value,)) for value in ODD_FILES if value)
-        if name == "projection":
-            yield from (("parameter of a part", (spec,)) for spec in NO_PROJECTIONS)
-        if name == "alignment":
-            yield from (("parameter of a part", (spec,)) for spec in ("deep:1e9", "deep:-1", "deep:nan", "dot:3"))
+        return ((kind, (value,)) for kind, value in _numbers(hint, setting, name))
+    if hint is Path:
+        return _each_place("file or folder", _paths(command, name))
+    if about.metavar == PAIR:
+        return _pairs(command, name)
+    if (command, name) in ARGUMENTS:
+        return _arguments(command, name)
+    return iter(()) if name in FREE or (command, name) in FREE else _names(name)
 
 
-STUDIES = tuple(
-    f"@{name}.yaml@"
-    for name in (
-        *("empty", "binary", "fifo", "folder", "deep", "laughs", "recursive", "tagged", "long", "dangling", "loop"),
-        *("infinite", "huge", "seeds", "list", "unknown"),
+def _arguments(command: str, name: str) -> Bad:
+    if name == "source":
+        return _each_place("source", (*ODD_FILES, *ODD_CORPORA))
+    studies = _each_place("study", STUDIES) if command == "study" else ()
+    return chain(_each("no such name", NO_NAMES), studies)
+
+
+def _names(name: str) -> Bad:
+    if name == "store":
+        return _each("store", STORES)
+    if name in ("encoding", "device"):
+        return _each(f"no such {name}", ENCODINGS if name == "encoding" else DEVICES)
+    files = [place for place in ODD_FILES if place] if name == "vectors" else ()
+    return chain(
+        _each("no such name", NO_NAMES),
+        _each_place("file or folder", files),
+        _each("parameter of a part", NO_PARAMETERS.get(name, ())),
     )
-)
-
-
-def _called(value: str) -> str:
-    return value.strip("@") or "nothing"
 
 
 def _numbers(hint: Any, setting: Setting | None, name: str) -> Iterator[tuple[str, str]]:
@@ -228,12 +238,12 @@ def _paths(command: str, name: str) -> tuple[str, ...]:
         return NO_FILES_TO_WRITE
     if name == "out":
         return NO_FOLDERS_TO_WRITE
-    if name == "data_dir":
-        return ()  # asked for a benchmark alone
+    if name in FREE:
+        return ()
     return ODD_FILES
 
 
-def _pairs(command: str, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _pairs(command: str, name: str) -> Bad:
     known = {
         "option": "permutations" if command == "trial" else "difficulty",
         "setting": "hidden",
