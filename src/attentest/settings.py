@@ -110,14 +110,17 @@ class Setting:
         if value is None or isinstance(value, bool) or not isinstance(value, int | float):
             return
         about = self.about
+        most = LARGEST if about.most is None and isinstance(value, int) else about.most
         if isinstance(value, float) and not math.isfinite(value):
             expected = "a finite number"
         elif about.least is not None and value < about.least:
             expected = f"at least {about.least:,g}"
         elif about.above is not None and value <= about.above:
             expected = f"above {about.above:g}"
-        elif value > (LARGEST if about.most is None else about.most) or value < -LARGEST:
-            expected = f"at most {LARGEST if about.most is None else about.most:,}"
+        elif most is not None and value > most:
+            expected = f"at most {most:,}"
+        elif isinstance(value, int) and value < -LARGEST:
+            expected = f"at least {-LARGEST:,}"
         else:
             return
         raise InputError(f"{self.name} is {brief(value)}; it must be {expected}.")

@@ -309,8 +309,8 @@ def test_one_class_in_dev_is_said_and_written_as_null(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"seed": -1}, "between 0"),
-        ({"seed": 2**70}, "between 0"),
+        ({"seed": -1}, "seed is -1; it must be at least 0"),
+        ({"seed": 2**70}, "it must be at most 4,294,967,295"),
         ({"attention_lr": -1.0}, "at least 0"),
         ({"weight_decay": -1.0}, "at least 0"),
         ({"epochs": "3"}, "expected int"),

@@ -116,7 +116,7 @@ def _value(name: str, written: str) -> Any:
     if any(isinstance(part, list | dict) for part in parts):
         raise InputError(f"The value of {brief(name)} is nested; expected a number, a name, or a list of these.")
     if any(isinstance(part, float) and not math.isfinite(part) for part in parts):
-        raise InputError(f"The value of {brief(name)} is {brief(written)}; expected a finite number.")
+        raise InputError(f"The value of {brief(name)} is {brief(written)}; expected a number that is finite.")
     return value
 
 

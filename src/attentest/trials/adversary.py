@@ -64,7 +64,7 @@ class InstanceAdversary(SimpleTrial):
     )
 
     epsilon: float = setting(
-        0.0, "Largest change of the output; 0 means Jain & Wallace's 0.01, or 0.05 for question answering.", least=0
+        0.0, "Largest change of the output; 0 means Jain & Wallace's 0.01, or 0.05 for question answering."
     )
     accepted: float = setting(
         0.0, "Largest change of the output for an adversary to count (the bound of exact); 0 means epsilon.", least=0
@@ -76,7 +76,7 @@ class InstanceAdversary(SimpleTrial):
 
     def __post_init__(self) -> None:
         check_values(self)
-        if self.epsilon >= 1:
+        if not 0 <= self.epsilon < 1:
             raise InputError(f"epsilon is {self.epsilon}; it must be 0, or lie between 0 and 1.")
         if self.accepted and not self.epsilon <= self.accepted < 1:
             raise InputError(f"accepted is {self.accepted}; it must be 0, or lie between epsilon and 1.")
