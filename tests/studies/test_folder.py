@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import multiprocessing.synchronize
+import socket
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,18 @@ def test_results_of_an_earlier_plan_are_told_on_the_page(tmp_path: Path) -> None
     plan["steps"][0]["key"] = "0" * 32  # as if the corpus had changed, and the audit was stopped after planning
     (out / "plan.json").write_text(json.dumps(plan), encoding="utf-8")
     assert "results of an earlier time" in attentest.report(out).page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("store", ["http://127.0.0.1:9/store", "ftp://127.0.0.1:9/store", "made-up/store"])
+def test_the_status_of_somebody_elses_plan_makes_no_folder_and_asks_no_address(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(socket.socket, "connect", lambda *given: pytest.fail("a connection was opened"))
+    write_plan(tmp_path / "out", planned(), Store(tmp_path / "store"))
+    plan = json.loads((tmp_path / "out" / "plan.json").read_text(encoding="utf-8"))
+    (tmp_path / "out" / "plan.json").write_text(json.dumps(plan | {"store": store}), encoding="utf-8")
+    before = sorted(tmp_path.rglob("*"))
+    assert status(tmp_path / "out").done == 0
+    assert sorted(tmp_path.rglob("*")) == before

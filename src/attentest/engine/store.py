@@ -35,6 +35,20 @@ class Registered:
     keys: list[str]
 
 
+def root_of(place: str) -> Path:
+    """The folder of a store on this machine, that of copies where its place is a URL; nothing is made or asked for."""
+    if _is_url(place):
+        return Path.home() / ".cache" / "attentest" / "copies" / hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
+    try:
+        return Path(place.removeprefix("file://")).resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # no name of a folder, or a loop of links
+        raise InputError(f"The store {place[:200]!r} cannot be opened: {error}.") from error
+
+
+def _is_url(place: str) -> bool:
+    return "://" in place and not place.startswith("file://")
+
+
 class Store:
     """A local folder; with a URL of another kind, a local copy of what was fetched from or sent to it.
 
@@ -49,15 +63,10 @@ class Store:
         self._remote = None
         self._held: set[str] = set()  # keys whose locks this process has
         self._told: list[str] = []
-        if "://" in place and not place.startswith("file://"):
+        self.root = root_of(place)
+        if _is_url(place):
             self._remote = Remote(place)
-            copies = Path.home() / ".cache" / "attentest" / "copies"
-            self.root = copies / hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
         else:
-            try:
-                self.root = Path(place.removeprefix("file://")).resolve()
-            except (OSError, ValueError, RuntimeError) as error:  # no name of a folder, or a loop of links
-                raise InputError(f"The store {place[:200]!r} cannot be opened: {error}.") from error
             self.place = str(self.root)  # the same for a worker or a command in another directory
         with _writing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)

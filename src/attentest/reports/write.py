@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds 
     settle(folder)
     chosen = kept_thresholds(folder) if thresholds is None else dict(thresholds)
     place = page or folder / PAGE
-    if place.resolve() == (folder / PAGE).resolve():
+    if os.path.realpath(place) == os.path.realpath(folder / PAGE):
         return _write_into(folder, chosen), place
     return _write_elsewhere(folder, place, chosen), place
 
