@@ -164,7 +164,7 @@ class Store:
         file = self.root / "studies" / _register_of(str(study.resolve()))
         with _writing(self.root):
             remove_drafts(file.parent)
-            if file.is_dir():
+            if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
                 self._make_way(file, f"register-{file.name}")
         write_json(file, {"study": str(study.resolve()), "keys": keys})
 
