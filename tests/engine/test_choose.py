@@ -38,7 +38,7 @@ def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_store_in_a_loop_of_links(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    with pytest.raises(InputError, match=f"The store {tmp_path / 'loop'} cannot be"):
+    with pytest.raises(InputError, match=f"The store '{tmp_path / 'loop'}' cannot be"):
         open_store(tmp_path / "loop")
 
 

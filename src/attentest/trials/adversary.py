@@ -69,7 +69,7 @@ class InstanceAdversary(SimpleTrial):
     accepted: float = setting(
         0.0, "Largest change of the output for an adversary to count (the bound of exact); 0 means epsilon.", least=0
     )
-    k: int = setting(5, "Candidates for each text.", least=1, most=10_000)
+    k: int = setting(5, "Candidates for each text.", least=1, most=1_000_000)
     method: str = setting("auto", "Method: exact, search, or auto (exact where possible).", choices=METHODS)
     steps: int = setting(500, "Steps of the search.", least=1, most=10_000_000)
     seed: int = setting(0, "Random seed for the starting points of the search.", least=0, most=LARGEST_SEED)
