@@ -147,7 +147,7 @@ def test_tables_of_something_else(copy: Path) -> None:
     with pytest.raises(attentest.InputError, match="numbers of rows differ"):
         attentest.open_run(copy).heatmaps()
     pq.write_table(pa.table({"x": [1]}), copy / "predictions.parquet")
-    with pytest.raises(attentest.InputError, match="predictions.parquet is damaged: its column 'id' is missing"):
+    with pytest.raises(attentest.InputError, match=r"predictions\.parquet is damaged: its column 'id' is missing"):
         attentest.open_run(copy).heatmaps()
 
 
