@@ -144,7 +144,10 @@ def scenes(folder: Path) -> Iterator[Scene]:
 
 
 def killed_at_random(scene: Scene, kills: int, chance: np.random.Generator, tally: Tally) -> None:
-    """Lives of random length until the command ends by itself, which is then compared, and all begins anew."""
+    """Lives that end at random until the command ends by itself, which is then compared, and all begins anew.
+
+    A third of them end at a random time, mostly while the program starts and plans, the others some steps later.
+    """
     began = time.monotonic()
     scene.run()
     unbroken, whole = time.monotonic() - began, scene.files()
@@ -152,7 +155,11 @@ def killed_at_random(scene: Scene, kills: int, chance: np.random.Generator, tall
     left = kills
     while left:
         _clear(scene)
-        while left and not _killed(scene, tally, chance.random() < 0.5, float(chance.uniform(0, unbroken / 2))):
+        while left:
+            steps = None if chance.random() < 1 / 3 else int(chance.integers(1, 6))
+            seconds = float(chance.uniform(0, unbroken / 2 if steps is None else 1))
+            if _killed(scene, tally, chance.random() < 0.5, seconds, steps):
+                break
             left -= 1
             print(f"{scene.name}: {left} kills to go, {len(scene.entries())} steps finished", flush=True)
         _finish(scene, whole, tally)
@@ -205,14 +212,16 @@ def _pages_while_the_other_is_planned(scene: Scene, results: dict[bool, dict[str
     return found
 
 
-def _killed(scene: Scene, tally: Tally, alone: bool, life: float) -> bool:
-    """Let the command live so long; True if it ended before."""
+def _killed(scene: Scene, tally: Tally, alone: bool, seconds: float, steps: int | None) -> bool:
+    """Let the command finish so many steps more and live for so many seconds then; True if it ended before."""
+    before = len(scene.entries())
     process = scene.begin()
-    finished = scene.entries()
+    if steps is not None:
+        _until(lambda: len(scene.entries()) >= before + steps, process)
     try:
-        code = process.wait(life)
+        code = process.wait(seconds)
     except subprocess.TimeoutExpired:
-        finished |= scene.entries()
+        finished = scene.entries()
         _kill(process, alone)
         tally.kills += 1
         now = scene.entries()
@@ -260,6 +269,7 @@ def _until(true: Callable[[], bool], process: subprocess.Popen[bytes]) -> bool:
     while not true():
         if process.poll() is not None:
             return False
+        time.sleep(0.0005)
     return True
 
 
