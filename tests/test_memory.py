@@ -19,12 +19,15 @@ def test_what_is_free_is_a_sensible_number() -> None:
 
 
 def test_a_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    limit, used = tmp_path / "max", tmp_path / "current"
-    limit.write_text("3000000\n", encoding="ascii")
-    used.write_text("1000000\n", encoding="ascii")
-    monkeypatch.setattr(memory, "_LIMITS", ((limit, used), (tmp_path / "none", used)))
-    assert free_memory() == 2_000_000
-    limit.write_text("max\n", encoding="ascii")
+    def write(**files: object) -> None:
+        for name, content in files.items():
+            (tmp_path / f"memory.{name}").write_text(f"{content}\n", encoding="ascii")
+
+    none = (tmp_path / "none", "a", "b", "c")
+    monkeypatch.setattr(memory, "_GROUPS", ((tmp_path, "memory.max", "memory.current", "(?:in)?active_file"), none))
+    write(max=3_000_000, current=2_000_000, stat="anon 5\nactive_file 300000\ninactive_file 700000\nother 1")
+    assert free_memory() == 2_000_000  # what files take of it is given up
+    write(max="max")
     assert free_memory() != 2_000_000
 
 

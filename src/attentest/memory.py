@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from attentest.errors import InputError
 
 _MEMINFO = Path("/proc/meminfo")
-_LIMITS = (  # of the control group that a container or a batch job runs in: its limit and what of it is in use
-    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
-    (Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"), Path("/sys/fs/cgroup/memory/memory.usage_in_bytes")),
+# of the control group that a container or a batch job runs in: the limit, what of it is in use, and what of that are
+# copies of files, which are given up when memory is asked for
+_GROUPS = (
+    (Path("/sys/fs/cgroup"), "memory.max", "memory.current", r"(?:in)?active_file"),
+    (Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "memory.usage_in_bytes", r"total_(?:in)?active_file"),
 )
 
 
@@ -23,7 +26,7 @@ def check_memory(needed: int, what: str) -> None:
 
 def free_memory() -> int | None:
     """Bytes that can still be asked for, or None where the system does not say."""
-    known = [free for free in (_of_machine(), *(_of_group(*files) for files in _LIMITS)) if free is not None]
+    known = [free for free in (_of_machine(), *(_of_group(*names) for names in _GROUPS)) if free is not None]
     return min(known, default=None)
 
 
@@ -39,9 +42,11 @@ def _of_machine() -> int | None:
         return None
 
 
-def _of_group(limit: Path, used: Path) -> int | None:
+def _of_group(group: Path, limit: str, used: str, copies: str) -> int | None:
     try:
-        return max(0, int(limit.read_text(encoding="ascii")) - int(used.read_text(encoding="ascii")))
+        most, now, about = ((group / name).read_text(encoding="ascii") for name in (limit, used, "memory.stat"))
+        copied = re.findall(rf"^{copies} (\d+)$", about, re.MULTILINE)
+        return max(0, int(most) - int(now) + sum(map(int, copied)))
     except (OSError, ValueError):  # no such group, or no limit ("max")
         return None
 
