@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,14 @@ from attentest.engine import Store
 from attentest.studies.audit import BUDGETS, Budget, plan_audit
 
 ROOT = Path(__file__).parents[1]
+
+
+def pytest_configure() -> None:
+    """Signals end programs as usual, also those that tests start: under nohup, say, some are ignored."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

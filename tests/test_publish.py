@@ -11,7 +11,7 @@ import pytest
 
 import attentest
 from attentest.files import draft_of, remove, remove_drafts
-from attentest.publish import NEXT, alone_in, check_whole, is_published, of_earlier_plan, replacing, settle
+from attentest.publish import NEXT, alone_in, check_whole, is_published, keep_plan, plan_of, replacing, settle
 
 NAMES = {"page.html", "numbers.json", "findings", "model/run.json", "model/old.json"}
 OLD = {
@@ -134,15 +134,39 @@ def test_results_that_are_there_already_are_known(tmp_path: Path) -> None:
     assert not is_published(tmp_path / "out", tmp_path / "made", ["numbers.json"])
 
 
-def test_results_of_an_earlier_plan_are_told_from_those_of_this_one(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.json"
-    plan.write_text("{}")
-    assert not of_earlier_plan(tmp_path, plan)
-    with alone_in(tmp_path), replacing(tmp_path, NAMES, plan):
+def test_the_plan_stays_with_the_results(tmp_path: Path) -> None:
+    assert plan_of(tmp_path) == ""
+    with alone_in(tmp_path), replacing(tmp_path, NAMES, "first"):
         pass
-    assert not of_earlier_plan(tmp_path, plan)
-    plan.write_text("[]")
-    assert of_earlier_plan(tmp_path, plan)
+    with alone_in(tmp_path), replacing(tmp_path, {"page.html"}):
+        pass
+    assert plan_of(tmp_path) == "first"
+    keep_plan(tmp_path, "second")
+    assert plan_of(tmp_path) == "second"
+
+
+def test_errors_of_what_makes_the_results_are_their_own(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="weights-3"), alone_in(tmp_path), replacing(tmp_path, NAMES):
+        raise FileNotFoundError("weights-3")
+    assert held(tmp_path) == {}
+
+
+def test_a_folder_that_is_named_by_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    put(tmp_path / "link", OLD)
+    put(tmp_path / "link", NEW)
+    assert held(tmp_path / "real") == NEW
+
+
+def test_nothing_is_begun_where_a_folder_of_results_is_a_link(tmp_path: Path) -> None:
+    put(tmp_path, OLD)
+    (tmp_path / "model").rename(tmp_path / "elsewhere")
+    (tmp_path / "model").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(attentest.InputError, match="model is a link"):
+        put(tmp_path, NEW)
+    assert not (tmp_path / NEXT).exists()
+    assert (tmp_path / "page.html").read_text() == "old"
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "/etc", "a/b/c", "../x", "a/../x", ".ssh"])
@@ -152,7 +176,7 @@ def test_a_list_of_somebody_else_leads_to_nothing_outside(name: str, tmp_path: P
     (folder / NEXT / "published.json").write_text('{"plan": "", "files": {}}')
     (folder / NEXT / "replaced.json").write_text(f'["{name}"]')
     (tmp_path / "x").write_text("precious")
-    with pytest.raises(attentest.InputError, match=r"replaced\.json"):
+    with pytest.raises(attentest.InputError, match="was not written by attentest"):
         settle(folder)
     assert (tmp_path / "x").read_text() == "precious"
     assert folder.is_dir()
@@ -180,6 +204,19 @@ def test_a_link_in_place_of_a_folder_of_results_is_not_written_through(tmp_path:
     with pytest.raises(attentest.InputError, match="is a link"):
         settle(folder)
     assert (tmp_path / "elsewhere" / "run.json").read_text() == "precious"
+
+
+def test_nothing_is_moved_out_of_another_folder(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "thesis").write_text("precious")
+    folder = tmp_path / "folder"
+    (folder / NEXT).mkdir(parents=True)
+    (folder / NEXT / "m").symlink_to(tmp_path / "elsewhere")
+    (folder / NEXT / "published.json").write_text('{"plan": "", "files": {}}')
+    (folder / NEXT / "replaced.json").write_text('["m/thesis"]')
+    with pytest.raises(attentest.InputError, match="is a link"):
+        settle(folder)
+    assert (tmp_path / "elsewhere" / "thesis").read_text() == "precious"
 
 
 def test_drafts_of_dead_processes_are_removed_and_nothing_else(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from attentest.engine.store import Store
 from attentest.errors import InputError, unknown_name
 from attentest.files import make_folder, write_table
 from attentest.models.protocol import AttentionModel
-from attentest.publish import alone_in, replacing
+from attentest.publish import alone_in, link_or_copy, replacing
 from attentest.reports.result import Page
 from attentest.reports.write import add_page
 from attentest.studies.audit import BUDGETS, plan_audit
@@ -226,15 +225,7 @@ def _bring_model(planned: StudyPlan, store: Store, results: Path) -> None:
         make_folder(results / AUDITED)
         for name in FILES:
             if (source / name).is_file():
-                _link_or_copy(source / name, results / AUDITED / name)
-
-
-def _link_or_copy(source: Path, target: Path) -> None:
-    """A run's files are never written in place, so that the store and the audit can share them."""
-    try:
-        target.hardlink_to(source)
-    except OSError:  # another file system
-        shutil.copy2(source, target)
+                link_or_copy(source / name, results / AUDITED / name)
 
 
 def audit_subject(

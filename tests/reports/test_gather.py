@@ -20,7 +20,7 @@ from test_engine import Here
 import attentest
 from attentest.audits import Audit
 from attentest.engine import Store
-from attentest.files import read_table, write_table
+from attentest.files import read_table, remove, write_table
 from attentest.reports.write import write_report
 from attentest.studies.expand import expand
 from attentest.studies.run_study import run_planned
@@ -385,3 +385,39 @@ def test_an_experiment_that_failed_is_not_said_to_be_left_out(audit: Path) -> No
     report, _ = write_report(audit)
     rulings = {r.criterion.name: r for v in report.blocks[0].verdicts for r in v.rulings}
     assert rulings["informative.guide"].why == "the experiment guides failed"
+
+
+def test_a_page_elsewhere_leaves_files_of_the_user_alone(mine: Path, tmp_path: Path) -> None:
+    place = tmp_path / "pages"
+    (place / "notes_files").mkdir(parents=True)
+    (place / "notes_files" / "thesis.md").write_text("precious")
+    (place / ".notes_files.99999999.attentest").mkdir()
+    write_report(mine, place / "notes.html")
+    names = {path.name for path in (place / "notes_files").iterdir()}
+    assert names == {"thesis.md", "instances.csv", "instances.parquet"}
+    assert {path.name for path in place.iterdir()} == {"notes.html", "notes_files"}
+
+
+@pytest.mark.parametrize("name", ["verdict.json", "heat-maps", "report.html"])
+def test_what_a_page_of_a_run_is_made_with_is_made_again(name: str, mine: Path) -> None:
+    write_report(mine)
+    remove(mine / name)
+    write_report(mine)
+    assert (mine / name).exists()
+
+
+@pytest.mark.parametrize("name", ["verdict.json", "report.html"])
+def test_verdict_and_page_of_an_audit_are_made_again(name: str, audit: Path) -> None:
+    (audit / name).write_text('{"thresholds": {}}')
+    write_report(audit)
+    assert len((audit / name).read_text(encoding="utf-8")) > 100
+
+
+def test_a_model_of_an_audit_whose_switch_was_cut_short_is_settled_first(audit: Path) -> None:
+    model = audit / "model"
+    (audit / ".next" / "model").mkdir(parents=True)
+    (model / "run.json").replace(audit / ".next" / "model" / "run.json")
+    shutil.copy(audit / "published.json", audit / ".next")
+    (audit / ".next" / "replaced.json").write_text('["model/run.json"]')
+    assert attentest.open_run(model).finished
+    assert not (audit / ".next").exists()

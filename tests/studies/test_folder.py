@@ -161,3 +161,25 @@ def test_the_status_of_somebody_elses_plan_makes_no_folder_and_asks_no_address(
     before = sorted(tmp_path.rglob("*"))
     assert status(tmp_path / "out").done == 0
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_another_store_is_no_other_plan(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_planned(small(), out, Here, Store(tmp_path / "store"))
+    run_planned(small(), out, Here, Store(tmp_path / "other"))
+    assert "results of an earlier time" not in attentest.report(out).page.read_text(encoding="utf-8")
+
+
+def test_results_of_a_plan_that_another_command_replaced_are_not_put_in_its_place(tmp_path: Path) -> None:
+    """Two commands with other settings in one folder, the second with `overwrite=True`, end in the other order."""
+    out, store = tmp_path / "out", Store(tmp_path / "store")
+
+    class Meanwhile(Here):
+        def stop(self) -> None:
+            super().stop()
+            run_planned(small(epochs=2), out, Here, store, overwrite=True)
+
+    with pytest.raises(attentest.InputError, match="Another command has planned other work"):
+        run_planned(small(), out, Meanwhile, store)
+    assert "results of an earlier time" not in attentest.report(out).page.read_text(encoding="utf-8")
+    assert "2 epochs" in attentest.report(out).page.read_text(encoding="utf-8")

@@ -11,7 +11,7 @@ from typing import Any
 from attentest.errors import InputError
 from attentest.files import checked, inside, is_folder, make_folder, name_of, read_as, read_foreign_table, write_table
 from attentest.measures.intervals import Estimate, independent_difference
-from attentest.publish import of_earlier_plan
+from attentest.publish import plan_of
 from attentest.reports.contents import Block, Difference, Figure, Instance, Report, Section
 from attentest.reports.instances import read_instances, write_csv
 from attentest.reports.parts.picture import is_plain
@@ -19,7 +19,7 @@ from attentest.reports.redrawn import class_of, picture_of, redrawn
 from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
 from attentest.studies import comparison
 from attentest.studies.figures import FIGURES, PlacedFinding, across_models
-from attentest.studies.folder import PLAN, VERDICT
+from attentest.studies.folder import PLAN, VERDICT, plan_key
 from attentest.studies.published import PublishedRow
 from attentest.studies.results import SUMMARY, TRIAL, ModelResult, Summary, read_summary, result_of_run
 from attentest.studies.verdict import judge
@@ -121,7 +121,8 @@ class _Reader:
         )
 
     def _of_earlier_plan(self) -> list[str]:
-        if not of_earlier_plan(self.folder, self.folder / PLAN):
+        shown = plan_of(self.folder)
+        if not shown or shown == plan_key(self.folder):
             return []
         return ["These are results of an earlier time: what was planned here since is not finished."]
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import draft_of, inside, make_folder, remove, write_bytes, write_json
-from attentest.publish import alone_in, check_whole, replacing, settle
+from attentest.files import draft_of, make_folder, remove, remove_drafts, write_bytes, write_json
+from attentest.publish import alone_in, check_whole, link_or_copy, replacing, settle, writing
 from attentest.reports.contents import Report
 from attentest.reports.gather import Thresholds, gather, kept_thresholds, mark_of
 from attentest.reports.page import render
 from attentest.studies.folder import PAGE, VERDICT
+from attentest.studies.results import SUMMARY
 from attentest.trials.instances import HEAT_MAPS
 
 
@@ -22,39 +23,52 @@ def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds 
 
     Thresholds that are given are kept in the folder, so that the page says the same the next time.
     """
-    mark_of(folder)
+    mark = mark_of(folder)
     settle(folder)
     chosen = kept_thresholds(folder) if thresholds is None else dict(thresholds)
     place = page or folder / PAGE
+    derived = (PAGE, VERDICT) if mark == SUMMARY else (PAGE, VERDICT, HEAT_MAPS)  # made again with the page
     if os.path.realpath(place) == os.path.realpath(folder / PAGE):
-        return _write_into(folder, chosen), place
-    return _write_elsewhere(folder, place, chosen), place
+        return _write_into(folder, chosen, derived), place
+    return _write_elsewhere(folder, place, chosen, derived), place
 
 
-def _write_into(folder: Path, thresholds: Thresholds) -> Report:
+def _write_into(folder: Path, thresholds: Thresholds, derived: Collection[str]) -> Report:
     """The page and what belongs to it take the place of the earlier ones as one."""
     with alone_in(folder), replacing(folder, (PAGE, VERDICT, HEAT_MAPS)) as draft:
-        if (folder / HEAT_MAPS).exists():
-            shutil.copytree(inside(folder, HEAT_MAPS), draft / HEAT_MAPS, symlinks=True)
+        _bring_tables(folder / HEAT_MAPS, draft / HEAT_MAPS)
         report = _add(folder, draft, thresholds)
-        check_whole(folder)
+        check_whole(folder, derived)
     return report
 
 
-def _write_elsewhere(folder: Path, page: Path, thresholds: Thresholds) -> Report:
+def _bring_tables(source: Path, target: Path) -> None:
+    """Heat maps of a folder that may be anybody's: plain files, and no folders or links."""
+    if source.is_symlink() or (source.exists() and not source.is_dir()):
+        raise InputError(f"{source} is not a folder; remove it.")
+    make_folder(target)
+    with writing(target.parent.parent):
+        for file in source.glob("*.parquet"):
+            if file.is_file() and not file.is_symlink():
+                link_or_copy(file, target / file.name)
+
+
+def _write_elsewhere(folder: Path, page: Path, thresholds: Thresholds, derived: Collection[str]) -> Report:
     """There may be no room to write in `folder`."""
     make_folder(page.parent)
     files = page.with_name(f"{page.stem}_files")
     draft = draft_of(files)
+    with writing(page.parent):
+        remove_drafts(page.parent)
     try:
         report = gather(folder, page.parent, draft, thresholds, files.name)
-        check_whole(folder)
+        check_whole(folder, derived)
         text = render(report)
         if draft.exists():
-            remove(files)
-            draft.replace(files)
-    except OSError as error:
-        raise InputError(f"{page} cannot be written: {error.strerror or error}.") from error
+            make_folder(files)
+            with writing(files):
+                for file in draft.iterdir():  # what else lies there is not ours
+                    file.replace(files / file.name)
     finally:
         remove(draft)
     write_bytes(page, text.encode())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import shutil
 import time
@@ -16,7 +18,7 @@ from attentest.engine.scheduler import Watcher
 from attentest.engine.store import MANIFEST, Store, root_of
 from attentest.errors import InputError
 from attentest.files import is_alive, is_draft, is_folder, make_folder, read_as, write_json
-from attentest.publish import LOCK, NEXT, alone_in, is_published, replacing
+from attentest.publish import LOCK, NEXT, alone_in, is_published, keep_plan, replacing, writing
 from attentest.studies.expand import StudyPlan
 from attentest.training.folder import AUDITED, FILES
 from attentest.trials.instances import HEAT_MAPS
@@ -178,24 +180,41 @@ class StatusFile(Watcher):
             write_json(self.folder / STATUS, asdict(self.now))
 
 
-def export(store: Store, summary: Step, folder: Path) -> None:
+def plan_key(folder: Path) -> str:
+    """What tells a plan from another: its settings and steps, not where they are kept or how long they may take."""
+    if not (folder / PLAN).is_file():
+        return ""
+    plan = read_as(folder / PLAN, PlanRecord)
+    said = json.dumps([plan.study, plan.budget, plan.settings, [step.key for step in plan.steps]], sort_keys=True)
+    return hashlib.sha256(said.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+def export(store: Store, summary: Step, folder: Path, plan: str) -> None:
     """Put the results of a study into its folder; a page that shows these already stays."""
     source = store.fetch(summary.key)
     names = [file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file()]
     with alone_in(folder):
-        published = is_published(folder, source, [name for name in names if name != MANIFEST])
-    if not published:
-        with exporting(store, summary, folder):
-            pass
+        if is_published(folder, source, [name for name in names if name != MANIFEST]):
+            keep_plan(folder, plan)
+            return
+    with exporting(store, summary, folder, plan):
+        pass
 
 
 @contextlib.contextmanager
-def exporting(store: Store, summary: Step, folder: Path) -> Iterator[Path]:
+def exporting(store: Store, summary: Step, folder: Path, plan: str) -> Iterator[Path]:
     """A draft with the results of a study, to be completed: all of it is published as one."""
     source = store.fetch(summary.key)
-    with alone_in(folder), replacing(folder, RESULTS, folder / PLAN) as draft:
-        shutil.copytree(source, draft, dirs_exist_ok=True, ignore=shutil.ignore_patterns(MANIFEST))
-        yield draft
+    with alone_in(folder):
+        if plan_key(folder) != plan:
+            raise InputError(
+                f"Another command has planned other work in {folder} meanwhile, which is left as it is; run this one "
+                "again with another `out`. Its finished steps are kept."
+            )
+        with replacing(folder, RESULTS, plan) as draft:
+            with writing(folder):
+                shutil.copytree(source, draft, dirs_exist_ok=True, ignore=shutil.ignore_patterns(MANIFEST))
+            yield draft
 
 
 @dataclass(frozen=True)

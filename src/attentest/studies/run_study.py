@@ -18,7 +18,7 @@ from attentest.errors import unknown_name
 from attentest.files import copy_folder, read_table
 from attentest.studies import find_study
 from attentest.studies.expand import StudyPlan, budget_name, expand, with_budget
-from attentest.studies.folder import StatusFile, export, exporting, write_plan
+from attentest.studies.folder import StatusFile, export, exporting, plan_key, write_plan
 from attentest.studies.schema import Study
 from attentest.training.keywords import takes
 
@@ -77,8 +77,8 @@ def run_planned(
 ) -> Outcome:
     """Do what is missing, and put the results into the folder."""
     store = store or Store()
-    outcome, summary = _run_steps(expanded, out, make_runner, store, watchers, overwrite)
-    export(store, summary, out)
+    outcome, summary, plan = _run_steps(expanded, out, make_runner, store, watchers, overwrite)
+    export(store, summary, out, plan)
     return outcome
 
 
@@ -92,8 +92,8 @@ def publishing(
     overwrite: bool = False,
 ) -> Iterator[tuple[Path, Outcome]]:
     """Do what is missing; the results, to be completed (with a page, say) before all are published as one."""
-    outcome, summary = _run_steps(expanded, out, make_runner, store, watchers, overwrite)
-    with exporting(store, summary, out) as results:
+    outcome, summary, plan = _run_steps(expanded, out, make_runner, store, watchers, overwrite)
+    with exporting(store, summary, out, plan) as results:
         yield results, outcome
 
 
@@ -104,12 +104,13 @@ def _run_steps(
     store: Store,
     watchers: Sequence[Watcher] = (),
     overwrite: bool = False,
-) -> tuple[Outcome, Step]:
-    """Do what is missing, down to the summary; the folder has the plan, and not yet its results."""
+) -> tuple[Outcome, Step, str]:
+    """Do what is missing, down to the summary; with that and the key of the plan, which the folder has by then."""
     summary = expanded.summarise()
     for note in write_plan(out, expanded, store, overwrite):
         for watcher in watchers:
             watcher.note(note)
+    plan = plan_key(out)
     targets = [summary] if store.has(summary.key) else list(expanded.plan)
     status = StatusFile(out)
     outcome = run_plan(expanded.plan, store, make_runner(store), [*watchers, status], targets)
@@ -117,7 +118,7 @@ def _run_steps(
         summary = expanded.summarise(store.has)
         perform(summary, store)
     status.ended()
-    return outcome, summary
+    return outcome, summary, plan
 
 
 class RunningGiven(TypedDict, total=False):

@@ -239,7 +239,7 @@ def run_folder(folder: Path) -> Path | None:
     """Where the run is: the folder itself, or the audited model's in the folder of an audit; None if there is none."""
     places = [folder, folder / AUDITED] if is_folder(folder) else []
     if places:
-        settle(folder)
+        settle(folder.parent if folder.name == AUDITED else folder)
     return next((place for place in places if (place / "run.json").is_file()), None)
 
 
