@@ -37,6 +37,7 @@ from attentest.version import __version__
 
 Thresholds = Mapping[str, float]
 COMPARISON = comparison.NAME
+LARGEST_PICTURE = 5_000_000  # bytes; ours are far smaller
 UNKNOWN = "This version of attentest does not know it and cannot draw its charts; its numbers are as they were found."
 
 
@@ -277,7 +278,9 @@ def write_instances(run: Run, path: Path) -> None:
 def _is_harmless(path: Path) -> bool:
     """A browser that opens an SVG runs and loads what is in it; of tables and PNG it does not."""
     try:
-        return path.suffix != ".svg" or is_plain(path.read_text(encoding="utf-8"))
+        if path.suffix != ".svg":
+            return True
+        return path.stat().st_size <= LARGEST_PICTURE and is_plain(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return False
 
