@@ -131,9 +131,10 @@ def test_a_finding_that_was_half_saved_over_another_is_told(mine: Path, monkeypa
         raise KeyboardInterrupt
 
     subject = subject_of(attentest.open_run(mine), texts=5)
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patched:
         patched.setattr("attentest.trials.finding.save_charts", killed)
-        hold([make_trial("removal")], subject)
+        with pytest.raises(KeyboardInterrupt):
+            hold([make_trial("removal")], subject)
     with pytest.raises(attentest.InputError, match=r"removal/table\.parquet is not the table that finding\.json"):
         write_report(mine)
     draft = mine / "trials/removal/.table.csv.99999999.attentest"  # beyond the numbers of processes

@@ -84,7 +84,7 @@ class StoredFinding:
             return make(table, self.summary)
         except InputError as error:
             file = self.folder / TABLE
-            raise InputError(f"{file} is damaged, or of another version of attentest: {error}") from error
+            raise type(error)(f"{file} is damaged, or of another version of attentest: {error}") from error
 
 
 class _Figures(dict[str, Estimate]):
