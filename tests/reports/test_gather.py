@@ -135,7 +135,7 @@ def test_a_finding_that_was_half_saved_over_another_is_told(mine: Path, monkeypa
         patched.setattr("attentest.trials.finding.save_charts", killed)
         with pytest.raises(KeyboardInterrupt):
             hold([make_trial("removal")], subject)
-    with pytest.raises(attentest.InputError, match=r"removal/table\.parquet does not belong to finding\.json"):
+    with pytest.raises(attentest.InputError, match=r"removal/table\.parquet does not belong to the finding\.json"):
         write_report(mine)
     draft = mine / "trials/removal/.table.csv.99999999.attentest"  # beyond the numbers of processes
     draft.touch()

@@ -74,7 +74,7 @@ class StoredFinding:
         file = inside(self.folder, TABLE)
         table = read_foreign_table(file)
         if self.record.table not in ("", hash_of(file)):  # killed while it was saved over another, say
-            raise InputError(f"{file} does not belong to {FILE} beside it; run the trial again.")
+            raise InputError(f"{file} does not belong to the {FILE} next to it; run the trial again.")
         return table
 
     def made(self, make: Callable[[pa.Table, Mapping[str, Estimate]], Made]) -> Made:
