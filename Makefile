@@ -1,9 +1,10 @@
 # Every target sets up .venv itself when it is not there.
 PYTHON ?= python3
 BIN := .venv/bin
+ANYWHERE = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' --ignore=tests/hostile --ignore=tests/test_signals.py $(TESTS)
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo test test-anywhere wheel-test lint docs bench reproduce clean
+.PHONY: install demo test test-slow test-anywhere wheel-test lint docs bench reproduce clean
 
 install: .venv/ready
 
@@ -21,12 +22,16 @@ demo: .venv/base
 	@echo "open demo/audit/report.html in a browser"
 
 test: .venv/ready
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q $(TESTS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' $(TESTS)
 
-# the fast tests on the kernels of a CPU without AVX-512, and of one without AVX
+# those that take minutes: kills, signals, bad input to every command, pages in a browser
+test-slow: .venv/ready
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m slow $(TESTS)
+
+# the fast tests on the kernels of a CPU without AVX-512, and of one without AVX; damage and signals know no kernels
 test-anywhere: .venv/ready
-	ATEN_CPU_CAPABILITY=avx2 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' $(TESTS)
-	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' $(TESTS)
+	ATEN_CPU_CAPABILITY=avx2 $(ANYWHERE)
+	ATEN_CPU_CAPABILITY=default $(ANYWHERE)
 
 # the built package, with the source out of sight
 wheel-test: .venv/ready

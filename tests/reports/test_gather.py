@@ -126,6 +126,32 @@ def test_a_study_without_pictures_is_whole(tmp_path: Path) -> None:
     assert broken_links(page) == []
 
 
+def test_a_finding_that_was_half_saved_over_another_is_told(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    subject = subject_of(attentest.open_run(mine), texts=5)
+    with monkeypatch.context() as patched:
+        patched.setattr("attentest.trials.finding.save_charts", killed)
+        with pytest.raises(KeyboardInterrupt):
+            hold([make_trial("removal")], subject)
+    with pytest.raises(attentest.InputError, match=r"removal/table\.parquet does not belong to the finding\.json"):
+        write_report(mine)
+    draft = mine / "trials/removal/.table.csv.99999999.attentest"  # beyond the numbers of processes
+    draft.touch()
+    hold([make_trial("removal")], subject)
+    assert not draft.exists()
+    assert {section.name for section in write_report(mine)[0].blocks[0].sections} == {"removal", "permutation"}
+
+
+def test_a_finding_without_the_hash_of_its_table_is_of_an_earlier_version(mine: Path) -> None:
+    file = mine / "trials/removal/finding.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    del content["table"]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    assert write_report(mine)[0].blocks[0].sections[0].figures
+
+
 @pytest.mark.usefixtures("no_ink")
 def test_charts_that_could_not_be_drawn_are_tables(mine: Path) -> None:
     hold([make_trial("permutation", permutations=3)], subject_of(attentest.open_run(mine), texts=8))

@@ -222,6 +222,10 @@ def test_only_pictures_that_run_nothing_are_linked(audited: Audit, tmp_path: Pat
         (again,) = write_report(folder)[0].blocks[0].sections[0].figures
         assert set(again.files) == {"PNG"}
         assert again.svg == figure.svg
+    with file.open("wb") as handle:
+        handle.truncate(1 << 40)  # of nothing: it takes no room, unless it is read
+    (again,) = write_report(folder)[0].blocks[0].sections[0].figures
+    assert set(again.files) == {"PNG"}
 
 
 @pytest.mark.parametrize("around", ['{"a": %s}', "[%s]"])

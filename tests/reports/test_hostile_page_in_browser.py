@@ -16,7 +16,7 @@ from listening import Listener, listening
 
 import attentest
 from attentest.audits import Audit
-from attentest.files import read_table, write_table
+from attentest.files import hash_of, read_table, write_table
 from attentest.reports.parts.islands import island
 from attentest.reports.write import write_report
 
@@ -128,6 +128,9 @@ def tamper(folder: Path, at: str) -> None:
         place.write_text(f"<html><script>{RUN}</script></html>", encoding="utf-8")
     for place in folder.glob("findings/*/table.parquet"):
         write_table(place, tampered_table(read_table(place), at))
+        finding = place.with_name("finding.json")
+        content = json.loads(finding.read_text(encoding="utf-8")) | {"table": hash_of(place)}
+        finding.write_text(json.dumps(content), encoding="utf-8")
     for place in folder.glob("heat-maps/*.parquet"):
         table = read_table(place)
         for name in ("label", "predicted", "id"):

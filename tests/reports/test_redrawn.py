@@ -19,7 +19,8 @@ from test_engine import Here
 import attentest
 from attentest.audits import Audit
 from attentest.engine import Store
-from attentest.files import read_table, write_table
+from attentest.files import hash_of, read_table, write_table
+from attentest.reports.contents import Section
 from attentest.reports.instances import read_instances, write_csv
 from attentest.reports.redrawn import redrawn
 from attentest.reports.write import write_report
@@ -107,6 +108,26 @@ def test_a_trial_that_this_version_does_not_know_has_numbers_and_no_charts(audit
     text = page.read_text(encoding="utf-8")
     assert "mean ΔJS" in text
     assert "<svg" not in text.split('class="finding"')[1]
+
+
+@pytest.mark.parametrize("place", [n for n, name in enumerate(ALL) if name in ("information", "gumbel")] + [2])
+def test_a_table_of_an_earlier_version_gives_no_charts(audited: Audit, tmp_path: Path, place: int) -> None:
+    folder = shutil.copytree(folders(audited)[place], tmp_path / "old")
+    table = read_table(folder / "table.parquet")
+    file, content = folder / "finding.json", json.loads((folder / "finding.json").read_text(encoding="utf-8"))
+
+    def section_with(metadata: dict[bytes, bytes]) -> Section:
+        write_table(folder / "table.parquet", table.replace_schema_metadata(metadata))
+        file.write_text(json.dumps(content | {"table": hash_of(folder / "table.parquet")}), encoding="utf-8")
+        return write_report(folder)[0].blocks[0].sections[0]
+
+    kept = {key: value for key, value in table.schema.metadata.items() if key != b"for_charts"}
+    section = section_with(kept)
+    assert section.figures == []
+    assert section.notes[-1].startswith("An earlier version of attentest made it")
+    assert section.summary
+    with pytest.raises(attentest.InputError, match=r"table\.parquet is damaged"):
+        section_with({**kept, b"for_charts": b"{}"})
 
 
 def damaged_columns(table: pa.Table, name: str) -> Iterator[tuple[str, pa.Table]]:

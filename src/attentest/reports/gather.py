@@ -26,7 +26,7 @@ from attentest.studies.verdict import judge
 from attentest.training.record import RUN
 from attentest.training.run import Run
 from attentest.trials import TRIALS
-from attentest.trials.base import Chart
+from attentest.trials.base import Chart, NoChartNumbersError
 from attentest.trials.charts.files import slug
 from attentest.trials.instances import HEAT_MAPS, instances
 from attentest.trials.rationale import Rationale
@@ -37,7 +37,9 @@ from attentest.version import __version__
 
 Thresholds = Mapping[str, float]
 COMPARISON = comparison.NAME
+LARGEST_PICTURE = 5_000_000  # bytes; ours are far smaller
 UNKNOWN = "This version of attentest does not know it and cannot draw its charts; its numbers are as they were found."
+EARLIER = "An earlier version of attentest made it, without the numbers that its charts need; make it again for them."
 
 
 def gather(folder: Path, start: Path, companions: Path, thresholds: Thresholds, beside: str = HEAT_MAPS) -> Report:
@@ -219,6 +221,11 @@ class _Reader:
         record = finding.record
         about = class_of(record.kind, record.trial)
         notes = [*record.notes, *([] if about else [UNKNOWN])]
+        try:
+            charts = redrawn(finding)
+        except NoChartNumbersError:
+            charts = {}
+            notes.append(EARLIER)
         return Section(
             anchor=anchor,
             kind=record.kind,
@@ -228,7 +235,7 @@ class _Reader:
             source=about.source if about else "",
             how_to_read=about.how_to_read if about else "",
             summary=finding.summary,
-            figures=self._figures(finding.folder, redrawn(finding)),
+            figures=self._figures(finding.folder, charts),
             notes=notes,
             signature=record.signature,
             files=self._files(finding.folder, {"CSV": CSV, "Parquet": TABLE}),
@@ -278,7 +285,9 @@ def write_instances(run: Run, path: Path) -> None:
 def _is_harmless(path: Path) -> bool:
     """A browser that opens an SVG runs and loads what is in it; of tables and PNG it does not."""
     try:
-        return path.suffix != ".svg" or is_plain(path.read_text(encoding="utf-8"))
+        if path.suffix != ".svg":
+            return True
+        return path.stat().st_size <= LARGEST_PICTURE and is_plain(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
         return False
 

@@ -16,7 +16,7 @@ import torch
 from attentest.corpora.corpus import Corpus, Kind
 from attentest.display.show import to_pandas
 from attentest.errors import InputError
-from attentest.files import copy_folder, hash_of, is_folder, name_of, read_as
+from attentest.files import copy_folder, hash_of, inside, is_folder, name_of, read_as
 from attentest.models import make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
@@ -237,10 +237,12 @@ def answer_tokens(corpus: CorpusRecord, text: TextSettings, vocabulary: Vocabula
 
 def run_folder(folder: Path) -> Path | None:
     """Where the run is: the folder itself, or the audited model's in the folder of an audit; None if there is none."""
-    places = [folder, folder / AUDITED] if is_folder(folder) else []
-    if places:
-        settle(folder.parent if folder.name == AUDITED else folder)
-    return next((place for place in places if (place / "run.json").is_file()), None)
+    if not is_folder(folder):
+        return None
+    settle(folder.parent if folder.name == AUDITED else folder)
+    if (folder / RUN).is_file():
+        return folder
+    return inside(folder, AUDITED) if (folder / AUDITED / RUN).is_file() else None
 
 
 @dataclass(frozen=True)

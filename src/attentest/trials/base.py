@@ -128,9 +128,15 @@ def classes_of(table: pa.Table) -> list[str] | None:
     return _kept(table, CLASSES, list[str])
 
 
+class NoChartNumbersError(InputError):
+    """A table has none at all: earlier versions wrote none."""
+
+
 def numbers_for_charts(table: pa.Table, *names: str) -> dict[str, list[float]]:
     """Those of each name."""
-    kept = _kept(table, FOR_CHARTS, dict[str, list[float]]) or {}
+    kept = _kept(table, FOR_CHARTS, dict[str, list[float]])
+    if kept is None:
+        raise NoChartNumbersError("its metadata lacks the numbers that charts show.")
     for name in names:
         if not kept.get(name):
             raise InputError(f"its metadata lacks the numbers of `{name}`.")

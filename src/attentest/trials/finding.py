@@ -13,7 +13,7 @@ from pyarrow import csv
 from attentest.display.show import show, to_pandas
 from attentest.display.tables import html_table, text_table
 from attentest.errors import InputError, unknown_name
-from attentest.files import arrow_file, make_folder, write_json, write_table, write_whole
+from attentest.files import arrow_file, hash_of, make_folder, remove_drafts, write_json, write_table, write_whole
 from attentest.measures.intervals import Estimate
 from attentest.trials.base import Chart
 from attentest.trials.charts.data import table_of
@@ -90,13 +90,18 @@ class Finding:
         """Write table, figures and settings; the finding with the paths of its files."""
         folder = Path(folder)
         make_folder(folder)
+        try:
+            remove_drafts(folder)
+        except OSError as error:
+            raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
         names = {"table": TABLE, "csv": CSV, "finding": FILE}
         write_table(folder / names["table"], self.table)
         write_whole(folder / names["csv"], self._write_csv)
         undrawn = save_charts(folder, self.charts)
         saved = replace(self, notes=(*self.notes, *undrawn.values()), undrawn=tuple(undrawn))
-        # names alone: a folder may be moved
-        write_json(folder / names["finding"], saved.as_dict() | {"files": names})
+        # names alone: a folder may be moved; and last, with the table's hash: a kill leaves no mixture that is believed
+        content = saved.as_dict() | {"files": names, "table": hash_of(folder / names["table"])}
+        write_json(folder / names["finding"], content)
         return replace(saved, files={kind: str(folder / name) for kind, name in names.items()})
 
     def _write_csv(self, path: Path) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
+from attentest.files import inside
 from attentest.trials.base import (
     NOTHING_TO_MOVE,
     Columns,
@@ -90,4 +91,4 @@ def _conclude(
         notes=tuple(conclusion.notes),
         headline=trial.headline,
     )
-    return finding if subject.folder is None else finding.save(subject.folder / subject.place_of(trial.name))
+    return finding if subject.folder is None else finding.save(inside(subject.folder, subject.place_of(trial.name)))

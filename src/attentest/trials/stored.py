@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from attentest.errors import InputError
-from attentest.files import inside, read_as, read_foreign_table
+from attentest.files import hash_of, inside, read_as, read_foreign_table
 from attentest.measures.intervals import Estimate
 
 FILE, TABLE, CSV = "finding.json", "table.parquet", "table.csv"
@@ -57,6 +57,7 @@ class FindingRecord:
     summary: dict[str, StoredEstimate]
     notes: list[str]
     signature: dict[str, Any]
+    table: str = ""  # the hash of its table; findings of earlier versions have none
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,11 @@ class StoredFinding:
 
     @cached_property
     def table(self) -> pa.Table:
-        return read_foreign_table(inside(self.folder, TABLE))
+        file = inside(self.folder, TABLE)
+        table = read_foreign_table(file)
+        if self.record.table not in ("", hash_of(file)):  # killed while it was saved over another, say
+            raise InputError(f"{file} does not belong to the {FILE} next to it; run the trial again.")
+        return table
 
     def made(self, make: Callable[[pa.Table, Mapping[str, Estimate]], Made]) -> Made:
         """Something made of its table and its summary; what is wrong with them is told with the table's name."""
@@ -79,7 +84,7 @@ class StoredFinding:
             return make(table, self.summary)
         except InputError as error:
             file = self.folder / TABLE
-            raise InputError(f"{file} is damaged, or of another version of attentest: {error}") from error
+            raise type(error)(f"{file} is damaged, or of another version of attentest: {error}") from error
 
 
 class _Figures(dict[str, Estimate]):

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from attentest.errors import InputError
+from attentest.files import inside
 from attentest.models.check import check_model, check_protocol
 from attentest.models.hierarchical import SENTENCE
 from attentest.models.protocol import AttentionModel
@@ -112,4 +113,5 @@ def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu", site:
         "text": run.settings["text"],
         "texts": len(rows),
     }
-    return Subject(run.model.to(device), data, rows, signature, run.path / "trials", device, site, trusted=True)
+    folder = inside(run.path, "trials")
+    return Subject(run.model.to(device), data, rows, signature, folder, device, site, trusted=True)
