@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from program import Program
+
+from attentest.studies.folder import RunningStep
 
 YAML = """
 corpora: [planted]
@@ -47,6 +50,23 @@ def test_plan_run_status_and_collect(command: Program, study: Path, tmp_path: Pa
     assert "0 entries" in command("store", "gc", "--store", store).out
     dry = command("study", study, "--dry-run", "--store", store)
     assert dry.out.count("done  ") == 8
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pace", "left"), [([1e308], 1e308, "16,666,667 minutes"), ([1e308] * 2, 0.0, "1 minute")]
+)
+def test_the_status_of_a_tampered_folder(
+    command: Program, tmp_path: Path, seconds: list[float], pace: float, left: str
+) -> None:
+    steps = [{"key": f"{i}", "name": "x", "seconds": second} for i, second in enumerate(seconds)]
+    plan = {"study": "x", "budget": "", "settings": {}, "store": str(tmp_path / "no"), "corpora": {}, "steps": steps}
+    now = RunningStep("x", 0, "a", "training", 1e308)
+    status = {"pid": os.getpid(), "running": {"0": asdict(now)}, "failed": {"x": ""}, "pace": pace}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    (tmp_path / "status.json").write_text(json.dumps(status))
+    told = command("status", tmp_path)
+    assert told.code == 0
+    assert told.out.splitlines()[1:] == ["  running  x: training 100 %", "  failed   x: ", f"about {left} left"]
 
 
 def test_killed_and_started_again_the_tables_are_the_same(command: Program, study: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Standard streams that were closed (>&-) are opened, before anything else takes their numbers; imports nothing slow."""
+"""Standard streams that were closed (>&-) are opened before anything takes their numbers; imports nothing slow."""
 
 from __future__ import annotations
 
