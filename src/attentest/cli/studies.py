@@ -138,5 +138,7 @@ def collect(
     """Remove what no study or audit folder needs any more."""
     from attentest.engine.choose import open_store
 
-    count, freed = open_store(store).collect(dry_run=dry_run)
+    opened = open_store(store, make=not dry_run)
+    count, freed = opened.collect(dry_run=dry_run)
+    say(*opened.told())
     say(f"{counted(count, 'entry', 'entries')}, {freed / 1e6:.1f} MB {'would be removed' if dry_run else 'removed'}")
