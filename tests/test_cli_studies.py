@@ -8,10 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from program import Program
+
+from attentest.engine.store import Store
+from attentest.studies.folder import RunningStep
 
 YAML = """
 corpora: [planted]
@@ -47,6 +51,67 @@ def test_plan_run_status_and_collect(command: Program, study: Path, tmp_path: Pa
     assert "0 entries" in command("store", "gc", "--store", store).out
     dry = command("study", study, "--dry-run", "--store", store)
     assert dry.out.count("done  ") == 8
+
+
+@pytest.mark.parametrize(
+    ("seconds", "pace", "left"), [([1e308], 1e308, "16,666,667 minutes"), ([1e308] * 2, 0.0, "1 minute")]
+)
+def test_the_status_of_a_tampered_folder(
+    command: Program, tmp_path: Path, seconds: list[float], pace: float, left: str
+) -> None:
+    steps = [{"key": f"{i}", "name": "x", "seconds": second} for i, second in enumerate(seconds)]
+    plan = {"study": "x", "budget": "", "settings": {}, "store": str(tmp_path / "no"), "corpora": {}, "steps": steps}
+    now = RunningStep("x", 0, "a", "training", 1e308)
+    status = {"pid": os.getpid(), "running": {"0": asdict(now)}, "failed": {"x": ""}, "pace": pace}
+    (tmp_path / "plan.json").write_text(json.dumps(plan))
+    (tmp_path / "status.json").write_text(json.dumps(status))
+    told = command("status", tmp_path)
+    assert told.code == 0
+    assert told.out.splitlines()[1:] == ["  running  x: training 100 %", "  failed   x: ", f"about {left} left"]
+
+
+def contents(folder: Path) -> dict[str, bytes | None]:
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("beside", [[], ["locks", "studies", "thesis"]])
+@pytest.mark.parametrize("dry_run", [[], ["--dry-run"]])
+def test_a_folder_that_is_no_store_is_not_collected(
+    command: Program, tmp_path: Path, beside: list[str], dry_run: list[str]
+) -> None:
+    for name in ("entries", "work", *beside):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine").write_text("precious")
+    before = contents(tmp_path)
+    refused = command("store", "gc", "--store", tmp_path, *dry_run)
+    assert refused.code == 2
+    assert "not a store of attentest; choose another folder as --store" in refused.err
+    assert contents(tmp_path) == before
+
+
+def test_collecting_without_removing_changes_nothing(command: Program, tmp_path: Path) -> None:
+    assert "0 entries" in command("store", "gc", "--store", tmp_path / "new", "--dry-run").out
+    assert not (tmp_path / "new").exists()
+    store = Store(tmp_path / "store").root
+    (store / "entries").rmdir()
+    (store / "entries").write_text("odd")
+    before = contents(store)
+    assert command("store", "gc", "--store", store, "--dry-run").code == 0
+    assert contents(store) == before
+    said, removed = command("store", "gc", "--store", store).out.splitlines()
+    assert said.endswith(f"it is set aside as {store / 'damaged' / 'entries'}.")
+    assert removed.startswith("0 entries")
+    assert (store / "damaged" / "entries").read_text() == "odd"
+    assert command("store", "gc", "--store", store).out.startswith("1 entry")
+
+
+def test_a_store_of_an_earlier_version_is_taken_up(command: Program, tmp_path: Path) -> None:
+    for name in ("entries", "work", "locks", "studies"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "entries" / "old").mkdir()
+    assert command("store", "gc", "--store", tmp_path).out.startswith("1 entry")
+    (tmp_path / "studies").rmdir()  # a store all the same, from now on
+    assert command("store", "gc", "--store", tmp_path).code == 0
 
 
 def test_killed_and_started_again_the_tables_are_the_same(command: Program, study: Path, tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import attentest
-from attentest.files import draft_of, remove, remove_drafts
+from attentest.files import draft_of, read_json, remove, remove_drafts, write_json
 from attentest.publish import NEXT, alone_in, check_whole, is_published, keep_plan, plan_of, replacing, settle
 
 NAMES = {"page.html", "numbers.json", "findings", "model/run.json", "model/old.json"}
@@ -221,8 +222,44 @@ def test_nothing_is_moved_out_of_another_folder(tmp_path: Path) -> None:
 
 def test_drafts_of_dead_processes_are_removed_and_nothing_else(tmp_path: Path) -> None:
     kept = {f".status.json.{os.getppid()}.attentest", ".notes.2024", "a.1.attentest", ".x.attentest"}
-    for name in (*kept, ".status.json.999999999.attentest", f".page.{10**30}.attentest", draft_of(tmp_path / "y").name):
+    for name in (
+        *kept,
+        ".status.json.999999999.attentest",
+        ".a.999999999-3.attentest",
+        ".b.0.attentest",
+        f".page.{10**30}.attentest",
+        draft_of(tmp_path / "y").name,
+    ):
         (tmp_path / name).write_text("")
     (tmp_path / ".results.999999998.attentest" / "findings").mkdir(parents=True)
     remove_drafts(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == kept
+
+
+def test_threads_in_one_folder_leave_each_others_drafts_alone(tmp_path: Path) -> None:
+    file = tmp_path / "status.json"
+
+    def write(number: int) -> None:
+        for _ in range(50):
+            write_json(file, {"number": number, "long": "x" * 10_000})
+            remove_drafts(tmp_path)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(4)))
+    assert read_json(file)["number"] in range(4)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_folders_of_any_depth_are_removed(tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("precious")
+    here = os.open(tmp_path, os.O_RDONLY)
+    for name in ("deep", *["folder"] * 1500):  # a path of 10,500 characters, more than a system takes
+        os.mkdir(name, dir_fd=here)
+        inner = os.open(name, os.O_RDONLY, dir_fd=here)
+        os.symlink(tmp_path, "link", dir_fd=inner)
+        os.close(here)
+        here = inner
+    os.fchmod(here, 0)
+    os.close(here)
+    remove(tmp_path / "deep")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]

@@ -13,7 +13,7 @@ from attentest.corpora.corpus import Corpus
 from attentest.engine.choose import open_store, runner_for
 from attentest.engine.scheduler import Outcome, Runner, Watcher
 from attentest.engine.store import Store
-from attentest.errors import InputError, unknown_name
+from attentest.errors import InputError, last_line, unknown_name
 from attentest.files import make_folder, write_table
 from attentest.models.protocol import AttentionModel
 from attentest.publish import alone_in, link_or_copy, replacing
@@ -150,7 +150,7 @@ def run_audit(
     with publishing(planned, folder, make_runner, store, watchers, overwrite) as (results, outcome):
         _bring_model(planned, store, results)
         if outcome.failed and not read_summary(results).blocks:
-            reasons = dict.fromkeys(error.splitlines()[-1] for error in outcome.failed.values())
+            reasons = dict.fromkeys(last_line(error) for error in outcome.failed.values())
             raise InputError(f"There is no model to audit: {' '.join(reasons)}")
         report = add_page(results, thresholds or {})
     return Audit(folder, folder / PAGE, report, outcome)

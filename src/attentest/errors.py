@@ -28,6 +28,11 @@ def brief(value: object) -> str:
     return written if len(written) <= LONGEST else f"{written[:LONGEST]}…"
 
 
+def last_line(error: str) -> str:
+    """What a trace ends with, which says what went wrong; nothing of an error that says nothing."""
+    return next(reversed(error.splitlines()), "")
+
+
 def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
     """An error for a name that is in no registry, with the nearest one that is."""
     names = sorted(known)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
 import os
 import re
 import shutil
 import stat
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +25,9 @@ from attentest.errors import InputError
 Kind = TypeVar("Kind")
 LARGEST_JSON = 1 << 29  # bytes; the largest that is written is the vocabulary of a large corpus
 _LONGEST = 500  # characters of a reason, which may quote the file
-_DRAFT = re.compile(r"\..+\.(\d+)\.attentest", re.DOTALL)
+_DRAFT = re.compile(r"\..+\.(\d+)(?:-\d+)?\.attentest", re.DOTALL)  # earlier versions gave no second number
+_numbers = itertools.count()
+_being_written: set[str] = set()  # drafts of threads of this process
 MOST_CELLS = 200_000_000  # of a table that is read for a page
 
 
@@ -92,8 +96,8 @@ def copy_folder(source: Path, target: Path) -> Path:
 
 
 def draft_of(path: Path) -> Path:
-    """Where this process makes what will be moved to `path`."""
-    return path.with_name(f".{path.name}.{os.getpid()}.attentest")
+    """Where a thread of this process makes what will be moved to `path`: each call names another place."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{next(_numbers)}.attentest")
 
 
 def is_draft(path: Path) -> bool:
@@ -101,14 +105,16 @@ def is_draft(path: Path) -> bool:
 
 
 def remove_drafts(folder: Path) -> None:
-    """Remove what processes that were killed had begun; this one has begun nothing yet if a draft bears its number."""
+    """Remove what processes that were killed had begun, also an earlier one that had the number of this process."""
     for entry in filter(is_draft, list(folder.iterdir())):
         process = int(_DRAFT.sub(r"\1", entry.name))
-        if process == os.getpid() or not is_alive(process):
+        if entry.name not in _being_written and (process == os.getpid() or not is_alive(process)):
             remove(entry)
 
 
 def is_alive(process: int) -> bool:
+    if process < 1:  # to the system, all processes of a group
+        return False
     try:
         os.kill(process, 0)
     except PermissionError:
@@ -123,21 +129,35 @@ def remove(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         path.unlink(missing_ok=True)
         return
-    try:
-        shutil.rmtree(path)
-    except PermissionError:  # folders in it that may not be read or written: they are ours all the same
-        path.chmod(0o700)
-        for place, folders, _ in os.walk(path):
-            for folder in (Path(place, name) for name in folders):
-                if not folder.is_symlink():
-                    folder.chmod(0o700)
-        shutil.rmtree(path)
+    # folders that lie deeper are moved up first: nothing calls itself and no path gets too long, however deep they go
+    left = [path]
+    while left:
+        folder = left.pop()
+        _make_ours(folder)
+        for entry in list(folder.iterdir()):
+            if entry.is_symlink() or not entry.is_dir():
+                entry.unlink(missing_ok=True)
+            elif folder == path:
+                left.append(entry)
+            else:
+                _make_ours(entry)
+                left.append(entry.rename(path / uuid.uuid4().hex))
+        if folder != path:
+            folder.rmdir()
+    path.rmdir()
+
+
+def _make_ours(folder: Path) -> None:
+    """What is in it can be listed, moved and removed, whatever it was made like."""
+    with suppress(PermissionError):  # somebody else's, who may have let us write in it
+        folder.chmod(0o700)
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""
     check_target(path)
     draft = draft_of(path)
+    _being_written.add(draft.name)
     try:
         write(draft)
         with draft.open("rb") as handle:
@@ -148,6 +168,7 @@ def write_whole(path: Path, write: Callable[[Path], None]) -> None:
     finally:
         with suppress(OSError):  # a name too long for a file, say
             draft.unlink(missing_ok=True)
+        _being_written.discard(draft.name)
 
 
 def check_target(path: Path) -> None:

@@ -149,6 +149,20 @@ def test_an_entry_with_other_files(damage: Callable[[Path], None], tmp_path: Pat
     check_made_again(store, plan, first)
 
 
+def test_an_entry_that_is_very_deep(tmp_path: Path) -> None:
+    store, plan, first, _ = made(tmp_path / "store", tmp_path)
+    here = os.open(store.path(first.key), os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        inner = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = inner
+    os.close(os.open("deepest", os.O_CREAT, dir_fd=here))
+    os.close(here)
+    check_made_again(store, plan, first)
+    assert store.collect()[0] == 3
+
+
 def test_what_a_system_leaves_in_an_entry_does_not_damage_it(tmp_path: Path) -> None:
     store, plan, first, _ = made(tmp_path / "store", tmp_path)
     (store.path(first.key) / ".DS_Store").touch()

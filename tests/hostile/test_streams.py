@@ -75,6 +75,13 @@ def test_closed_streams(name: str, place: Path) -> None:
     assert shell(f"{PROGRAM} {COMMANDS[name]} <&- >&- 2>&-", place).returncode == 0
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_one_closed_stream(closed: str, place: Path) -> None:
+    done = shell(f"{PROGRAM} trials {closed}", place)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("permutation" in done.stdout) == (closed != ">&-")
+
+
 @pytest.mark.parametrize("name", ["models", "train"])
 @pytest.mark.parametrize("errors", ["2>&-", "2> /dev/full", "2> >(true)"])
 def test_messages_that_cannot_be_written(name: str, errors: str, place: Path) -> None:

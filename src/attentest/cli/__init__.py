@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 
 from attentest.cli import signals
+from attentest.cli.descriptors import open_closed
 
 
 def main() -> None:
     """Run the command line; what the user can mend is a message and exit code 2."""
+    open_closed()  # before the signals' pipe could take the number of a closed stream
     signals.install()  # before the first import that takes time
     from attentest.cli.app import USAGE_ERROR
     from attentest.cli.commands import app

@@ -26,7 +26,6 @@ def guarded() -> Iterator[None]:
 
     Standard error is for messages and progress alone, so the work goes on without it.
     """
-    _open_closed()
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = _Output(before[0]), _Messages(before[1])
     try:
@@ -62,17 +61,6 @@ def complain(message: str) -> None:
     """A message of one line on standard error."""
     line = one_line(message)
     print(f"attentest: {line if len(line) <= LONGEST else line[:LONGEST] + '…'}", file=sys.stderr)
-
-
-def _open_closed() -> None:
-    """A stream that was closed (>&-) is as one to /dev/null; a file opened later would take its number."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.set_inheritable(open_descriptor(os.devnull, os.O_RDWR), True)  # the lowest free number; workers have it
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 class _Stream:

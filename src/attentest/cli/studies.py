@@ -17,9 +17,11 @@ from attentest.cli.corpus_options import corpus_options
 from attentest.cli.engines import Overwrite, StorePlace, budget_option, engine_arguments, engine_options, watched
 from attentest.cli.options import AsJson, counted, offering, with_options
 from attentest.cli.streams import say, say_json
-from attentest.errors import InputError
+from attentest.errors import InputError, last_line
 
 app.add_typer(store_app, name="store")
+
+LONGEST = 1e9  # seconds that are told as left: a folder may be anybody's
 
 
 def _papers() -> Iterable[str]:
@@ -120,11 +122,11 @@ def status(
     budget = f", budget {found.budget}" if found.budget else ""
     say(f"{found.study}{budget}: {found.done} of {counted(found.steps, 'step')} done")
     for now in found.running.values():
-        say(f"  running  {now.name}: {now.stage} {100 * now.share:.0f} %")
+        say(f"  running  {now.name}: {now.stage} {100 * min(max(0.0, now.share), 1.0):.0f} %")
     for name, error in found.failed.items():
-        say(f"  failed   {name}: {error.splitlines()[-1]}")
+        say(f"  failed   {name}: {last_line(error)}")
     if found.missing:
-        left = f"about {counted(max(1, round(found.seconds_left / 60)), 'minute')} left"
+        left = f"about {counted(round(min(max(60, found.seconds_left), LONGEST) / 60), 'minute')} left"
         say(left if found.alive else f"not running; {left}: run the same command again to resume")
 
 
@@ -136,5 +138,7 @@ def collect(
     """Remove what no study or audit folder needs any more."""
     from attentest.engine.choose import open_store
 
-    count, freed = open_store(store).collect(dry_run=dry_run)
+    opened = open_store(store, make=not dry_run)
+    count, freed = opened.collect(dry_run=dry_run)
+    say(*opened.told())
     say(f"{counted(count, 'entry', 'entries')}, {freed / 1e6:.1f} MB {'would be removed' if dry_run else 'removed'}")

@@ -13,6 +13,7 @@ from attentest.cli.options import counted
 from attentest.display.heatmaps.text import one_line
 from attentest.engine.plan import Step
 from attentest.engine.scheduler import Watcher
+from attentest.errors import last_line
 from attentest.progress import Listener
 
 
@@ -101,4 +102,4 @@ class TerminalWatcher(Watcher):
     def failed(self, step: Step, error: str) -> None:
         self._bars.remove_task(self._rows.pop(step.key))
         self._bars.advance(self._all, max(step.seconds, 1.0))
-        self.note(f"{step.name}  failed: {error.splitlines()[-1]}")
+        self.note(f"{step.name}  failed: {last_line(error)}")

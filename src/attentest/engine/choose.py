@@ -29,15 +29,15 @@ def runner_for(
     return lambda store: LocalPool(store, workers) if engine == "local" else RayPool(store, address)
 
 
-def open_store(place: Store | str | Path | None) -> Store:
-    """The store at this place, if it answers and can be written."""
+def open_store(place: Store | str | Path | None, *, make: bool = True) -> Store:
+    """The store at this place, if it answers and can be written; made if it is not there, unless it is not to be."""
     if isinstance(place, Store):
         return place
     named = str(place or os.environ.get("ATTENTEST_STORE") or "")
     if "://" in named and not named.startswith("file://"):
         _check_url(named)
     try:
-        return Store(place)
+        return Store(place, make=make)
     except RuntimeError as error:  # links in a loop, or no home directory
         raise InputError(f"The store {named or 'in the home directory'} cannot be opened: {error}") from error
 

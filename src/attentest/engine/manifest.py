@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -83,17 +82,14 @@ def files_in(folder: Path) -> set[str]:
 
     Whatever is neither a file nor a folder, such as a link, is refused.
     """
-    found = set()
-    for place, folders, files in os.walk(folder, onerror=_refuse):
-        for path in (Path(place, name) for name in (*folders, *files)):
+    found, left = set(), [folder]
+    while left:
+        for path in left.pop().iterdir():
             mode = path.lstat().st_mode
-            if stat.S_ISREG(mode):
-                if not path.name.startswith("."):
-                    found.add(path.relative_to(folder).as_posix())
-            elif not stat.S_ISDIR(mode):
+            if stat.S_ISDIR(mode):
+                left.append(path)
+            elif not stat.S_ISREG(mode):
                 raise DamagedError(f"{path} is neither a file nor a folder")
+            elif not path.name.startswith("."):
+                found.add(path.relative_to(folder).as_posix())
     return found - {MANIFEST}
-
-
-def _refuse(error: OSError) -> None:
-    raise error

@@ -24,6 +24,7 @@ __all__ = ["MANIFEST", "DamagedError", "Store"]
 
 FOLDERS = ("entries", "work", "locks", "studies")
 DAMAGED = "damaged"
+MARK = ".attentest-store"  # a file in each store: entries are removed, so no other folder may be taken for one
 _FETCHED = ".fetched"
 
 
@@ -54,22 +55,26 @@ class Store:
 
     `entries/KEY` is moved there when it is whole. `work/KEY` is where it is made, and stays after a kill, so that a
     training goes on. Locks keep two processes on a machine from doing one step twice. Whatever is damaged is moved to
-    `damaged/`, and `told` says so.
+    `damaged/`, and `told` says so. If it is not to be made, nothing is changed by opening it.
     """
 
-    def __init__(self, place: str | Path | None = None) -> None:
+    def __init__(self, place: str | Path | None = None, *, make: bool = True) -> None:
         place = str(place or os.environ.get("ATTENTEST_STORE") or Path.home() / ".cache" / "attentest" / "store")
         self.place = place
         self._remote = None
         self._held: set[str] = set()  # keys whose locks this process has
-        self._told: list[str] = []
+        self._untold: dict[Path, str] = {}  # where something was set aside -> what is to be said of it
         self.root = root_of(place)
         if _is_url(place):
             self._remote = Remote(place)
         else:
             self.place = str(self.root)  # the same for a worker or a command in another directory
         with _writing(self.root):
+            _check_no_other_folder(self.root)
+            if not make:
+                return
             self.root.mkdir(parents=True, exist_ok=True)
+            (self.root / MARK).touch()
             for folder in FOLDERS:
                 if not (self.root / folder).is_dir():  # a link to one may stand for it
                     self._make_way(self.root / folder, folder)
@@ -77,7 +82,7 @@ class Store:
 
     def told(self) -> list[str]:
         """What was set aside since this was last asked."""
-        told, self._told = self._told, []
+        told, self._untold = list(self._untold.values()), {}
         return told
 
     def path(self, key: str) -> Path:
@@ -175,8 +180,9 @@ class Store:
         """
         with _writing(self.root):
             kept = self._needed(dry_run)
-            gone = [p for name in ("entries", "work") for p in (self.root / name).iterdir() if p.name not in kept]
-            aside = list((self.root / DAMAGED).glob("*"))
+            places = [folder for folder in (self.root / "entries", self.root / "work") if folder.is_dir()]
+            gone = [path for place in places for path in place.iterdir() if path.name not in kept]
+            aside = [path for path in (self.root / DAMAGED).glob("*") if path not in self._untold]
             freed = sum(_size(path) for path in (*gone, *aside))
             if not dry_run:
                 for path in gone:
@@ -187,8 +193,11 @@ class Store:
 
     def _needed(self, dry_run: bool) -> set[str]:
         kept: set[str] = set()
-        lost = (self.root / DAMAGED).glob("studies*")
-        for file in (*sorted((self.root / "studies").glob("*.json")), *lost):
+        studies = self.root / "studies"
+        lost = [*(self.root / DAMAGED).glob("studies*")]
+        if os.path.lexists(studies) and not studies.is_dir():
+            lost.append(studies)
+        for file in (*sorted(studies.glob("*.json")), *lost):
             try:
                 record = read_as(file, Registered)
                 if file.name != _register_of(record.study):
@@ -232,7 +241,7 @@ class Store:
     def _make_way(self, path: Path, name: str) -> None:
         aside = self._set_aside(path, name)
         if aside:
-            self._told.append(f"{path} was not what attentest writes there; it is set aside as {aside}.")
+            self._untold[aside] = f"{path} was not what attentest writes there; it is set aside as {aside}."
 
     def _set_aside(self, path: Path, name: str) -> Path | None:
         """Move what is damaged to where a user can look at it; None if nothing is there."""
@@ -275,12 +284,30 @@ class Store:
         return True
 
 
+def _check_no_other_folder(root: Path) -> None:
+    """Refuse a folder that holds other things; stores of earlier versions have no mark, but always the same folders."""
+    try:
+        held = {
+            path.name for path in root.iterdir() if not path.name.startswith(".")
+        }  # besides what systems leave there
+    except FileNotFoundError:
+        return
+    # asked after the listing: another process may be making the store, and puts the mark there first
+    if not held or os.path.lexists(root / MARK):
+        return
+    if not set(FOLDERS) <= held <= {*FOLDERS, DAMAGED} or not all((root / name).is_dir() for name in FOLDERS):
+        raise InputError(f"{root} holds files that are not a store of attentest; choose another folder as `store`.")
+
+
 def _size(path: Path) -> int:
-    inside = [Path(place, name) for place, folders, files in os.walk(path) for name in (*folders, *files)]
-    total = 0
-    for one in (path, *inside):
-        with suppress(FileNotFoundError):  # another process may be moving it
-            total += one.lstat().st_size
+    total, left = 0, [path]
+    while left:
+        one = left.pop()
+        with suppress(OSError):  # another process may be moving it, or it lies too deep to be named
+            about = one.lstat()
+            total += about.st_size
+            if stat.S_ISDIR(about.st_mode):
+                left += one.iterdir()
     return total
 
 
