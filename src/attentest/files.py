@@ -25,6 +25,7 @@ from attentest.errors import InputError
 
 Kind = TypeVar("Kind")
 LARGEST_JSON = 1 << 29  # bytes; the largest that is written is the vocabulary of a large corpus
+_LEAST = 4  # bytes of a value
 _SMALL = 1 << 26  # bytes of a table that are not worth counting
 _LONGEST = 500  # characters of a reason, which may quote the file
 _DRAFT = re.compile(r"\..+\.(\d+)(?:-\d+)?\.attentest", re.DOTALL)  # earlier versions gave no second number
@@ -280,7 +281,7 @@ def read_foreign_table(path: Path) -> pa.Table:
         cells = cells_of(path)
         if cells > MOST_CELLS:
             raise InputError(f"{path} has {cells:,} cells, more than any table of attentest.")
-        if size_in_memory(path) > MOST_BYTES:
+        if least_size(path) > MOST_BYTES or size_in_memory(path) > MOST_BYTES:
             raise InputError(f"{path} takes more memory than any table of attentest.")
     except (OSError, pa.ArrowException):
         pass  # reading it says what is wrong
@@ -300,11 +301,20 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         return file.read(columns=None if columns is None else list(columns), use_threads=False)
 
 
-def cells_of(path: Path, columns: Sequence[str] | None = None) -> int:
-    """How many values the columns have; each value of a list counts."""
+def cells_of(path: Path) -> int:
+    """How many values a table has; each value of a list counts."""
     with arrow_file(path) as opened:
         about = pq.read_metadata(opened)
-    return max(about.num_rows, sum(chunk.num_values for chunk in _chunks(about, columns)))
+    return max(int(about.num_rows), sum(int(chunk.num_values) for chunk in _chunks(about, None)))
+
+
+def least_size(path: Path, columns: Sequence[str] | None = None) -> int:
+    """Bytes that the columns take at least when they are read, as the file itself says; nothing is unpacked."""
+    with arrow_file(path) as opened:
+        about = pq.read_metadata(opened)
+    return sum(
+        max(int(chunk.total_uncompressed_size), _LEAST * int(chunk.num_values)) for chunk in _chunks(about, columns)
+    )
 
 
 def size_in_memory(path: Path, columns: Sequence[str] | None = None) -> int:
@@ -314,7 +324,7 @@ def size_in_memory(path: Path, columns: Sequence[str] | None = None) -> int:
     """
     with arrow_file(path) as opened:
         about = pq.read_metadata(opened)
-        largest = sum(chunk.total_uncompressed_size * chunk.num_values for chunk in _chunks(about, columns))
+        largest = sum(int(chunk.total_uncompressed_size * chunk.num_values) for chunk in _chunks(about, columns))
         if largest <= _SMALL:  # however often a value is repeated
             return largest
         leaves = [about.schema.column(number) for number in range(about.num_columns)]
@@ -349,5 +359,5 @@ def _expanded(values: pa.Array) -> int:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _expanded(values.flatten()) + 8 * len(values)
     if pa.types.is_struct(kind):
-        return sum(map(_expanded, values.flatten()))
+        return sum(_expanded(field) for field in values.flatten())
     return int(values.nbytes)

@@ -15,12 +15,11 @@ from attentest.corpora.corpus import Corpus
 from attentest.corpora.delimited import USUAL, first_line, read_delimited
 from attentest.corpora.encodings import check_encoding, without_mark
 from attentest.errors import InputError
-from attentest.files import arrow_file, cells_of, is_file, name_of, read_parquet, size_in_memory
+from attentest.files import arrow_file, is_file, least_size, name_of, read_parquet, size_in_memory
 from attentest.memory import check_memory
 
 KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
 _CHUNK = 50_000
-_SMALLEST = 4  # bytes that a value takes at least
 
 
 def load_files(
@@ -149,7 +148,7 @@ def _read_parquet(file: Path, columns: Columns) -> pa.Table:
     check_columns(str(file), columns, there)
     wanted = list(dict.fromkeys(columns.values()))
     # a small file can stand for very much
-    check_memory(_SMALLEST * cells_of(file, wanted), str(file))
+    check_memory(least_size(file, wanted), str(file))
     check_memory(size_in_memory(file, wanted), str(file))
     table = read_parquet(file, wanted)
     return pa.table({ours: table[theirs] for ours, theirs in columns.items()})
