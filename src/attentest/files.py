@@ -355,7 +355,7 @@ def _expanded(values: pa.Array) -> int:
         known = pa.types.is_string(entries.type) or pa.types.is_large_string(entries.type)
         if known or pa.types.is_binary(entries.type) or pa.types.is_large_binary(entries.type):
             texts = pc.sum(pc.binary_length(entries).take(values.indices)).as_py() or 0
-            return int(texts) + values.indices.nbytes
+            return int(texts + values.indices.nbytes)
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _expanded(values.flatten()) + 8 * len(values)
     if pa.types.is_struct(kind):
