@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import attentest
-from attentest import memory
+from attentest import files, memory
 from attentest.errors import InputError
+from attentest.files import read_foreign_table, size_in_memory
 from attentest.memory import check_memory, free_memory
 
 
@@ -71,3 +74,42 @@ def test_a_generated_corpus_that_has_no_room(monkeypatch: pytest.MonkeyPatch) ->
     for name in ("planted", "babi1-generated"):
         with pytest.raises(InputError, match="10,000,000"):
             attentest.load(name, rows=2_000_000_000)
+
+
+def repeated(file: Path, **more: object) -> Path:
+    """A file of a few kilobytes that stands for 12 GB of text."""
+    long, rows = "word " * 40_000, 60_000
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), [long])
+    table = pa.table({"text": texts, "label": ["a", "b"] * (rows // 2), **more})
+    pq.write_table(table, file, compression="zstd", store_schema=False, dictionary_pagesize_limit=1 << 30)
+    assert file.stat().st_size < 100_000
+    return file
+
+
+def test_a_small_file_that_repeats_a_long_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = repeated(tmp_path / "texts.parquet")
+    monkeypatch.setattr(memory, "free_memory", lambda: 4_000_000_000)
+    with pytest.raises(InputError, match=r"texts.parquet would take about 12 GB of memory, and 4 GB are free here."):
+        attentest.load(file, text="text", label="label")
+    with pytest.raises(InputError, match=r"takes more memory than any table of attentest"):
+        read_foreign_table(file)
+
+
+def test_columns_that_are_not_read_take_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = repeated(tmp_path / "texts.parquet", short=["good", "bad"] * 30_000)
+    monkeypatch.setattr(memory, "free_memory", lambda: 4_000_000_000)
+    assert len(attentest.load(file, text="short", label="label")) > 0
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.list_(pa.string()), pa.list_(pa.int64())], ids=str)
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_the_size_that_is_counted_is_that_of_the_table(
+    kind: pa.DataType, dictionary: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_SMALL", 0)
+    value: object = "a long text " * 50 if not pa.types.is_list(kind) else ["token" * 20] * 30
+    if kind == pa.list_(pa.int64()):
+        value = list(range(100))
+    table = pa.table({"x": pa.array([value, None] * 1000, kind)})
+    pq.write_table(table, tmp_path / "x.parquet", use_dictionary=dictionary)
+    assert size_in_memory(tmp_path / "x.parquet") == pytest.approx(table.nbytes, rel=0.1)

@@ -11,24 +11,28 @@ import re
 import shutil
 import stat
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from attentest.errors import InputError
 
 Kind = TypeVar("Kind")
 LARGEST_JSON = 1 << 29  # bytes; the largest that is written is the vocabulary of a large corpus
+_LEAST = 4  # bytes of a value
+_SMALL = 1 << 26  # bytes of a table that are not worth counting
 _LONGEST = 500  # characters of a reason, which may quote the file
 _DRAFT = re.compile(r"\..+\.(\d+)(?:-\d+)?\.attentest", re.DOTALL)  # earlier versions gave no second number
 _numbers = itertools.count()
 _being_written: set[str] = set()  # drafts of threads of this process
 MOST_CELLS = 200_000_000  # of a table that is read for a page
+MOST_BYTES = 1 << 31  # of it in memory
 
 
 def is_folder(path: Path) -> bool:
@@ -274,12 +278,13 @@ def read_foreign_table(path: Path) -> pa.Table:
     """A table that anybody may have written: refused unread where it would fill the memory, and looked through."""
     expect_file(path)
     try:
-        with arrow_file(path) as opened, pq.ParquetFile(opened) as file:
-            cells = file.metadata.num_rows * file.metadata.num_columns
+        cells = cells_of(path)
+        if cells > MOST_CELLS:
+            raise InputError(f"{path} has {cells:,} cells, more than any table of attentest.")
+        if least_size(path) > MOST_BYTES or size_in_memory(path) > MOST_BYTES:
+            raise InputError(f"{path} takes more memory than any table of attentest.")
     except (OSError, pa.ArrowException):
-        cells = 0  # reading it says what is wrong
-    if cells > MOST_CELLS:
-        raise InputError(f"{path} has {cells:,} cells, more than any table of attentest.")
+        pass  # reading it says what is wrong
     table = read_table(path)
     try:
         table.validate(full=True)  # whether text is UTF-8, for one
@@ -294,3 +299,65 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     # pyarrow's own read_table scans with two thread pools and was seen to wait on them for ever on a loaded machine
     with arrow_file(path) as opened, pq.ParquetFile(opened, pre_buffer=False) as file:
         return file.read(columns=None if columns is None else list(columns), use_threads=False)
+
+
+def cells_of(path: Path) -> int:
+    """How many values a table has; each value of a list counts."""
+    with arrow_file(path) as opened:
+        about = pq.read_metadata(opened)
+    return max(int(about.num_rows), sum(int(chunk.num_values) for chunk in _chunks(about, None)))
+
+
+def least_size(path: Path, columns: Sequence[str] | None = None) -> int:
+    """Bytes that the columns take at least when they are read, as the file itself says; nothing is unpacked."""
+    with arrow_file(path) as opened:
+        about = pq.read_metadata(opened)
+    return sum(
+        max(int(chunk.total_uncompressed_size), _LEAST * int(chunk.num_values)) for chunk in _chunks(about, columns)
+    )
+
+
+def size_in_memory(path: Path, columns: Sequence[str] | None = None) -> int:
+    """Bytes that the columns take when they are read: a small file can repeat a long text many times.
+
+    Text is looked at as numbers of entries in a dictionary, so that counting takes no such memory itself.
+    """
+    with arrow_file(path) as opened:
+        about = pq.read_metadata(opened)
+        largest = sum(int(chunk.total_uncompressed_size * chunk.num_values) for chunk in _chunks(about, columns))
+        if largest <= _SMALL:  # however often a value is repeated
+            return largest
+        leaves = [about.schema.column(number) for number in range(about.num_columns)]
+        texts = [
+            leaf.path
+            for leaf in leaves
+            if leaf.physical_type == "BYTE_ARRAY" and leaf.logical_type.type in ("STRING", "NONE")
+        ]
+        wanted = None if columns is None else list(columns)
+        with pq.ParquetFile(opened, read_dictionary=texts, pre_buffer=False) as file:
+            batches = file.iter_batches(columns=wanted, use_threads=False)
+            return sum(_expanded(column) for batch in batches for column in batch.columns)
+
+
+def _chunks(about: pq.FileMetaData, columns: Sequence[str] | None) -> Iterator[pq.ColumnChunkMetaData]:
+    for number in range(about.num_row_groups):
+        group = about.row_group(number)
+        for chunk in map(group.column, range(group.num_columns)):
+            if columns is None or any(f"{chunk.path_in_schema}.".startswith(f"{name}.") for name in columns):
+                yield chunk
+
+
+def _expanded(values: pa.Array) -> int:
+    """Bytes of an array in which each text is written out."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        entries = values.dictionary
+        known = pa.types.is_string(entries.type) or pa.types.is_large_string(entries.type)
+        if known or pa.types.is_binary(entries.type) or pa.types.is_large_binary(entries.type):
+            texts = pc.sum(pc.binary_length(entries).take(values.indices)).as_py() or 0
+            return int(texts + values.indices.nbytes)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _expanded(values.flatten()) + 8 * len(values)
+    if pa.types.is_struct(kind):
+        return sum(_expanded(field) for field in values.flatten())
+    return int(values.nbytes)

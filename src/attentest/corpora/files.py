@@ -15,7 +15,7 @@ from attentest.corpora.corpus import Corpus
 from attentest.corpora.delimited import USUAL, first_line, read_delimited
 from attentest.corpora.encodings import check_encoding, without_mark
 from attentest.errors import InputError
-from attentest.files import arrow_file, is_file, name_of, read_parquet
+from attentest.files import arrow_file, is_file, least_size, name_of, read_parquet, size_in_memory
 from attentest.memory import check_memory
 
 KINDS = (".csv", ".tsv", ".jsonl", ".parquet")
@@ -144,10 +144,11 @@ def _json_value(ours: str, value: Any, where: str) -> str | None:
 
 def _read_parquet(file: Path, columns: Columns) -> pa.Table:
     with arrow_file(file) as opened:
-        about = pq.read_metadata(opened)
-        there = about.schema.to_arrow_schema().names
-    # a small file can stand for very much
-    check_memory(sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups)), str(file))
+        there = pq.read_metadata(opened).schema.to_arrow_schema().names
     check_columns(str(file), columns, there)
-    table = read_parquet(file, list(dict.fromkeys(columns.values())))
+    wanted = list(dict.fromkeys(columns.values()))
+    # a small file can stand for very much
+    check_memory(least_size(file, wanted), str(file))
+    check_memory(size_in_memory(file, wanted), str(file))
+    table = read_parquet(file, wanted)
     return pa.table({ours: table[theirs] for ours, theirs in columns.items()})
