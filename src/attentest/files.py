@@ -12,7 +12,7 @@ import shutil
 import stat
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -157,22 +157,30 @@ def _make_ours(folder: Path) -> None:
         folder.chmod(0o700)
 
 
-def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""
-    check_target(path)
+@contextmanager
+def drafting(path: Path) -> Iterator[Path]:
+    """A draft that no other thread takes for one that was left; it is gone afterwards."""
     draft = draft_of(path)
     _being_written.add(draft.name)
     try:
-        write(draft)
-        with draft.open("rb") as handle:
-            os.fsync(handle.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
+        yield draft
     finally:
         with suppress(OSError):  # a name too long for a file, say
-            draft.unlink(missing_ok=True)
+            remove(draft)
         _being_written.discard(draft.name)
+
+
+def write_whole(path: Path, write: Callable[[Path], None]) -> None:
+    """Write beside the file and move it into place: a kill leaves the old file or the new, never half of one."""
+    check_target(path)
+    with drafting(path) as draft:
+        try:
+            write(draft)
+            with draft.open("rb") as handle:
+                os.fsync(handle.fileno())
+            draft.replace(path)
+        except OSError as error:
+            raise InputError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def check_target(path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import draft_of, make_folder, remove, remove_drafts, write_bytes, write_json
+from attentest.files import drafting, make_folder, remove_drafts, write_bytes, write_json
 from attentest.publish import alone_in, check_whole, link_or_copy, replacing, settle, writing
 from attentest.reports.contents import Report
 from attentest.reports.gather import Thresholds, gather, kept_thresholds, mark_of
@@ -57,10 +57,9 @@ def _write_elsewhere(folder: Path, page: Path, thresholds: Thresholds, derived: 
     """There may be no room to write in `folder`."""
     make_folder(page.parent)
     files = page.with_name(f"{page.stem}_files")
-    draft = draft_of(files)
     with writing(page.parent):
         remove_drafts(page.parent)
-    try:
+    with drafting(files) as draft:
         report = gather(folder, page.parent, draft, thresholds, files.name)
         check_whole(folder, derived)
         text = render(report)
@@ -69,8 +68,6 @@ def _write_elsewhere(folder: Path, page: Path, thresholds: Thresholds, derived: 
             with writing(files):
                 for file in draft.iterdir():  # what else lies there is not ours
                     file.replace(files / file.name)
-    finally:
-        remove(draft)
     write_bytes(page, text.encode())
     return report
 
