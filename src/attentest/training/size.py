@@ -14,8 +14,10 @@ COPIES = 6  # of a parameter: itself, its gradient, three moments, and its value
 STATES = 10  # numbers kept for a hidden state until the way back: gates, cells and outputs
 
 
-def check_size(settings: ModelSettings, data: TokenizedCorpus, dimension: int, batch_size: int) -> None:
-    """Refuse a model or batches that this machine has no room for."""
+def check_size(
+    settings: ModelSettings, data: TokenizedCorpus, dimension: int, batch_size: int, device: torch.device
+) -> None:
+    """Refuse a model or batches that this machine has no room for; batches on a GPU are in the GPU's memory."""
     with torch.device("meta"):  # shapes without memory
         model = make_model(
             settings,
@@ -25,6 +27,8 @@ def check_size(settings: ModelSettings, data: TokenizedCorpus, dimension: int, b
         )
     parameters = sum(parameter.numel() for parameter in model.parameters())
     check_memory(COPIES * NUMBER * parameters, f"A model of {parameters:,} parameters (`hidden`, `dimension`)")
+    if device.type != "cpu":
+        return
     lengths = np.sort(data.sequences.lengths[data.of_split("train")])[-batch_size:]
     tokens = len(lengths) * int(lengths[-1])
     each = dimension + STATES * settings.hidden

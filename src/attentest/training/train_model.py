@@ -115,7 +115,7 @@ def _train_into(
         data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
     elif settings.model.projection == "random":
         data = data.with_preset(random_for_all(data.sequences, training.seed))
-    check_size(settings.model, data, vectors.shape[1], training.batch_size)
+    check_size(settings.model, data, vectors.shape[1], training.batch_size, device)
     model = _build(settings.model, vectors, CorpusRecord(**identity["corpus"]), text, data.vocabulary, training)
     if others.start is not None:
         _start_from(model, others.start, data, training.take)
