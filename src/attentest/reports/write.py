@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import drafting, make_folder, remove_drafts, write_bytes, write_json
+from attentest.files import drafting, inside, make_folder, remove_drafts, write_bytes, write_json
 from attentest.publish import alone_in, check_whole, link_or_copy, replacing, settle, writing
 from attentest.reports.contents import Report
 from attentest.reports.gather import Thresholds, gather, kept_thresholds, mark_of
@@ -36,7 +36,7 @@ def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds 
 def _write_into(folder: Path, thresholds: Thresholds, derived: Collection[str]) -> Report:
     """The page and what belongs to it take the place of the earlier ones as one."""
     with alone_in(folder), replacing(folder, (PAGE, VERDICT, HEAT_MAPS)) as draft:
-        _bring_tables(folder / HEAT_MAPS, draft / HEAT_MAPS)
+        _bring_tables(inside(folder, HEAT_MAPS), draft / HEAT_MAPS)
         report = _add(folder, draft, thresholds)
         check_whole(folder, derived)
     return report
