@@ -14,15 +14,15 @@ import attentest
 from attentest.files import draft_of, read_json, remove, remove_drafts, write_json
 from attentest.publish import NEXT, alone_in, check_whole, is_published, keep_plan, plan_of, replacing, settle
 
-NAMES = {"page.html", "numbers.json", "findings", "model/run.json", "model/old.json"}
+NAMES = {"page.html", "summary.json", "findings", "model/run.json", "model/old.json"}
 OLD = {
     "page.html": "old",
-    "numbers.json": "{}",
+    "summary.json": "{}",
     "findings/a/x.json": "old a",
-    "findings/b.json": "old b",
+    "findings/finding.json": "old b",
     "model/old.json": "old",
 }
-NEW = {"page.html": "new", "numbers.json": "[]", "findings/a/x.json": "new a", "model/run.json": "new"}
+NEW = {"page.html": "new", "summary.json": "[]", "findings/a/x.json": "new a", "model/run.json": "new"}
 
 
 class Killed(BaseException):
@@ -102,11 +102,11 @@ def test_a_kill_at_any_change_of_the_disk_leaves_the_old_or_the_new(
 
 def test_a_mixture_is_noticed(tmp_path: Path) -> None:
     put(tmp_path, OLD)
-    (tmp_path / "numbers.json").write_text("[]")
-    with pytest.raises(attentest.InputError, match=r"numbers\.json is not what published\.json lists.*command"):
+    (tmp_path / "summary.json").write_text("[]")
+    with pytest.raises(attentest.InputError, match=r"summary\.json is not what published\.json lists.*command"):
         check_whole(tmp_path)
-    (tmp_path / "numbers.json").unlink()
-    with pytest.raises(attentest.InputError, match=r"numbers\.json"):
+    (tmp_path / "summary.json").unlink()
+    with pytest.raises(attentest.InputError, match=r"summary\.json"):
         check_whole(tmp_path)
     put(tmp_path, OLD)
     check_whole(tmp_path)
@@ -119,20 +119,20 @@ def test_parts_of_the_results_are_replaced_alone(tmp_path: Path) -> None:
     with alone_in(tmp_path), replacing(tmp_path, {"page.html"}) as draft:
         (draft / "page.html").write_text("newer")
     assert held(tmp_path) == OLD | {"page.html": "newer"}
-    (tmp_path / "findings" / "b.json").write_text("changed")
-    with pytest.raises(attentest.InputError, match=r"b\.json"):
+    (tmp_path / "findings" / "finding.json").write_text("changed")
+    with pytest.raises(attentest.InputError, match=r"finding\.json"):
         check_whole(tmp_path)
 
 
 def test_results_that_are_there_already_are_known(tmp_path: Path) -> None:
     (tmp_path / "made").mkdir()
-    (tmp_path / "made" / "numbers.json").write_text("{}")
+    (tmp_path / "made" / "summary.json").write_text("{}")
     (tmp_path / "out").mkdir()
-    assert not is_published(tmp_path / "out", tmp_path / "made", ["numbers.json"])
+    assert not is_published(tmp_path / "out", tmp_path / "made", ["summary.json"])
     put(tmp_path / "out", OLD)
-    assert is_published(tmp_path / "out", tmp_path / "made", ["numbers.json"])
-    (tmp_path / "out" / "numbers.json").write_text("[]")
-    assert not is_published(tmp_path / "out", tmp_path / "made", ["numbers.json"])
+    assert is_published(tmp_path / "out", tmp_path / "made", ["summary.json"])
+    (tmp_path / "out" / "summary.json").write_text("[]")
+    assert not is_published(tmp_path / "out", tmp_path / "made", ["summary.json"])
 
 
 def test_the_plan_stays_with_the_results(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ from attentest.locks import locked
 
 LOCK, NEXT, LIST, REPLACED = ".lock", ".next", "published.json", "replaced.json"
 _NAME = re.compile(r"[^./\0][^/\0]*(/[^./\0][^/\0]*)?")
-_READ = (".json", ".parquet")  # what pages are made of; pictures and CSV files are for people
+# what pages are made of, besides tables; specifications, pictures and CSV files are for people
+_RECORDS = ("summary.json", "finding.json", "verdict.json", "run.json", "result.json", "vocabulary.json")
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def check_whole(folder: Path, but: Collection[str] = ()) -> None:
     """Refuse results of which some were published at another time, or changed since; but for those with these names."""
     for path, was in _listed(folder).files.items():
         file = folder / path
-        if file.suffix not in _READ or any(_is_of(path, name) for name in but):
+        is_read = file.suffix == ".parquet" or file.name in _RECORDS
+        if not is_read or any(_is_of(path, name) for name in but):
             continue
         if not file.is_file() or hash_of(file) != was:
             raise InputError(
