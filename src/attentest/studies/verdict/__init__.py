@@ -1,15 +1,19 @@
 """What findings say together, under named definitions of explanation."""
 
+from attentest.studies.verdict.calibration import Calibration, Rates, calibration
 from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS, Criterion, Definition
 from attentest.studies.verdict.judge import Ruling, Verdict, check_failures, check_thresholds, failed, judge
 
 __all__ = [
     "CRITERIA",
     "DEFINITIONS",
+    "Calibration",
     "Criterion",
     "Definition",
+    "Rates",
     "Ruling",
     "Verdict",
+    "calibration",
     "check_failures",
     "check_thresholds",
     "failed",

@@ -1,4 +1,4 @@
-"""The named senses in which attention may be an explanation, and the tests that each is decided by."""
+"""The named senses in which attention may be an explanation, and the tests of each."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ from attentest.studies.experiments.untrained import Untrained
 from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.base import Trial
 from attentest.trials.correlation import Correlation
+from attentest.trials.erasure import Erasure
 from attentest.trials.importance_sets import ImportanceSets
 from attentest.trials.information import Information
+from attentest.trials.overlap import Overlap
 from attentest.trials.permutation import Permutation
 from attentest.trials.rationale import Rationale
 from attentest.trials.removal import Flips, Removal
 from attentest.trials.uniform import Uniform
 
 PEOPLE = "people"
-TEXTS, CLUSTERINGS = "test texts", "clusterings of the states"
 Figures = Callable[[str, str, str], Estimate | None]  # kind, name and entry of a summary -> the estimate, if any
 Figure = Callable[[Figures], Estimate | None]
 AT_LEAST, MORE_THAN, AT_MOST = "at least", "more than", "at most"
+TOKENS, STATES, MODELS = "tokens", "states", "models"  # what a test changes: the text, the weights over states, a model
+DEFINES, CALIBRATED, EVIDENCE = "defines", "calibrated", "evidence"  # how a test may decide
 NEAR = 0.1  # JSD of adversaries that cannot move: seeds are not set against these
 
 
@@ -45,18 +48,25 @@ Asked = type[Trial] | type[Experiment] | type[People]
 
 @dataclass(frozen=True)
 class Criterion:
-    """A figure that must meet a threshold; `name` is what the threshold is set by."""
+    """A figure that must meet a threshold; `name` is what the threshold is set by.
+
+    `role` says how it may decide: because the definition is this figure (`DEFINES`), because it was right on models of
+    known truth (`CALIBRATED`: if the calibration says so), or never (`EVIDENCE`).
+    """
 
     name: str
     asks: Asked
     says: str  # what is measured
     figure: Figure
     side: str
-    threshold: float
-    source: str  # where the threshold comes from
+    threshold: float  # where the calibration has none
+    source: str  # where that threshold comes from
+    level: str = STATES
+    role: str = EVIDENCE
+    null: Figure | None = None  # what attention that tells nothing would get, from the same run
+    ceiling: Figure | None = None  # what other measures reach among themselves
     absent: str = ""  # why a trial that was run may not have the figure
     against: Asked | None = None  # another one that the figure is set against
-    over: str = TEXTS  # what its interval is over
 
     @property
     def number(self) -> str:
@@ -84,6 +94,7 @@ class Definition:
     criteria: tuple[Criterion, ...]
     caveat: str
     paper: str  # that the caveat is from
+    truth: str  # how its truth was constructed to test the verdict, or why it cannot be
 
 
 def _of(asked: Asked, key: str, sign: int = 1) -> Figure:
@@ -128,189 +139,247 @@ DEFINITIONS = {
     definition.name: definition
     for definition in (
         Definition(
-            "needed",
-            "The model decides worse without its attention.",
+            "used",
+            "This model's decisions change without its weights.",
             (
                 Criterion(
-                    "needed.inference", Uniform,
-                    "accuracy lost when the weights are made uniform at inference",
+                    "used.decisions", Uniform,
+                    "share of decisions that change when the weights are made uniform",
+                    _of(Uniform, "decisions"), AT_LEAST, 0.05,
+                    "our convention, one decision in twenty", role=DEFINES,
+                ),
+                Criterion(
+                    "used.accuracy", Uniform,
+                    "accuracy lost when the weights are made uniform",
                     _of(Uniform, "change", -1), AT_LEAST, 0.01,
                     "our convention, the same as for needed.trained",
                 ),
                 Criterion(
+                    "used.permutation", Permutation,
+                    "change of the prediction when the weights are shuffled (median TVD, mean over texts)",
+                    _of(Permutation, "moved"), AT_LEAST, 0.1,
+                    "our convention, a tenth of the largest possible change",
+                ),
+            ),
+            "A decision that changes with the weights depends on them; that does not mean that they point at the "
+            "right tokens.",
+            "Wiegreffe & Pinter 2019 §3.2; Vashishth et al. 2019 §4.1",
+            "The definition is the measured figure itself, so its errors are those of its interval.",
+        ),
+        Definition(
+            "needed",
+            "A model without attention decides worse.",
+            (
+                Criterion(
                     "needed.trained", Untrained,
-                    "F1 lost by a model trained with uniform weights",
+                    "F1 lost by models trained with uniform weights",
                     _of(Untrained, "change", -1), AT_LEAST, 0.01,
                     "Wiegreffe & Pinter 2019 §3.2, Table 2: corpora that lose .004 and .008 are set aside, .009 is "
-                    "borderline, .023 is kept",
+                    "borderline, .023 is kept", MODELS, DEFINES,
                 ),
             ),
             "Attention that a task does not need cannot explain how the task is done; over a single text the weights "
             "may act only as a gate.",
             "Wiegreffe & Pinter 2019 §3.2; Vashishth et al. 2019 §4.1",
+            "The definition is the measured figure itself, so its errors are those of its interval over trainings "
+            "and texts.",
         ),
         Definition(
             "stable",
-            "Retrained with another seed, the model attends to the same tokens; adversarial weights differ far more.",
+            "Trained again with another seed, the model attends to the same tokens.",
             (
                 Criterion(
                     "stable.seeds", Seeds,
-                    "mean distance (JSD) between the weights of models that differ only in their seed",
-                    _of(Seeds, "apart"), AT_MOST, 0.2,
-                    "our convention, under a third of the largest possible JSD (0.693); Wiegreffe & Pinter 2019 §3.3 "
-                    "show densities but give no number",
+                    "agreement of the weights of models that differ only in their seed, from 0 (as far apart as "
+                    "permuted weights) to 1 (the same)",
+                    _of(Seeds, "agreement"), AT_LEAST, 0.5,
+                    "our convention, half way", MODELS, CALIBRATED,
                 ),
                 Criterion(
                     "stable.adversary", InstanceAdversary,
                     "distance (JSD) to the furthest weights with the same prediction, minus the distance between seeds",
                     _further_than_seeds(InstanceAdversary, "furthest"), MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §3.3, Fig. 3: the variance between seeds is the baseline",
-                    "no distant weights give the same prediction, so there is nothing to compare the seeds with",
-                    Seeds,
+                    absent="no distant weights give the same prediction, so there is nothing to compare the seeds with",
+                    against=Seeds,
                 ),
                 Criterion(
                     "stable.model", TrainedAdversary,
                     "distance (JSD) to the weights of an adversarial model, minus the distance between seeds",
                     _further_than_seeds(TrainedAdversary, "far"), MORE_THAN, 0.0,
-                    "Wiegreffe & Pinter 2019 §4, Fig. 5", _NO_FAR, Seeds,
+                    "Wiegreffe & Pinter 2019 §4, Fig. 5", MODELS, absent=_NO_FAR, against=Seeds,
                 ),
             ),
             "Some variance between seeds is normal, and stable weights can still be wrong.",
             "Wiegreffe & Pinter 2019 §3.3",
+            "Attention that is trained on the known words is the same for every seed; weights that are drawn at "
+            "random or never trained are not.",
         ),
         Definition(
             "exclusive",
-            "No very different weights give the same prediction.",
+            "No very different weights give the same predictions.",
             (
+                Criterion(
+                    "exclusive.model", TrainedAdversary,
+                    "F1 lost by an adversarial model whose weights are at a JSD above 0.4",
+                    _of(TrainedAdversary, "change", -1), AT_LEAST, 0.02,
+                    "our convention; the adversaries in Wiegreffe & Pinter 2019, Table 4, lose at most .008 F1 "
+                    "compared with Table 2", MODELS, DEFINES, absent=_NO_FAR,
+                ),
                 Criterion(
                     "exclusive.texts", InstanceAdversary,
                     "share of texts for which weights at a JSD above 0.4 give the same prediction",
                     _of(InstanceAdversary, "far"), AT_MOST, 0.5,
                     "our convention, half of the texts; the JSD of 0.4 is from Wiegreffe & Pinter 2019, Table 4",
                 ),
-                Criterion(
-                    "exclusive.model", TrainedAdversary,
-                    "F1 lost by an adversarial model whose weights are at a JSD above 0.4",
-                    _of(TrainedAdversary, "change", -1), AT_LEAST, 0.02,
-                    "our convention; the adversaries in Wiegreffe & Pinter 2019, Table 4, lose at most .008 F1 "
-                    "compared with Table 2", _NO_FAR,
-                ),
             ),
             "A prediction can have several valid explanations: other weights that work as well do not prove these "
             "wrong.",
             "Wiegreffe & Pinter 2019 §2.1",
+            "No model is known for which it can be proven that no other weights exist, so only half of the truth "
+            "could be constructed: the verdict is not calibrated.",
         ),
         Definition(
             "faithful",
             "High-weight tokens are the ones the decision depends on.",
             (
                 Criterion(
-                    "faithful.permutation", Permutation,
-                    "change of the prediction when the weights are shuffled (median TVD, mean over texts)",
-                    _of(Permutation, "moved"), AT_LEAST, 0.1,
-                    "our convention, a tenth of the largest possible change",
+                    "faithful.comprehensiveness", Erasure,
+                    "probability lost when the heaviest tokens are removed, from 0 (as random tokens) to 1 (as tokens "
+                    "ranked by leave-one-out)",
+                    _of(Erasure, "comprehensiveness position"), AT_LEAST, 0.5,
+                    "our convention, half way", TOKENS, CALIBRATED,
                 ),
                 Criterion(
-                    "faithful.gradient", Correlation,
-                    "Kendall τ of attention with |gradient × input|, attention held fixed",
-                    _of(Correlation, "gradient"), AT_LEAST, 0.5,
-                    "the agreement of gradients with leave-one-out in the result files of Jain & Wallace 2019 "
-                    "(.517 to .656)",
-                    "the model has no gradients with respect to its inputs",
+                    "faithful.sufficiency", Erasure,
+                    "probability lost when only the heaviest tokens are kept, from 0 (as random tokens) to 1 (as "
+                    "tokens ranked by leave-one-out)",
+                    _of(Erasure, "sufficiency position"), AT_LEAST, 0.5,
+                    "our convention, half way", TOKENS, CALIBRATED,
+                ),
+                Criterion(
+                    "faithful.top", Overlap,
+                    "share of the three heaviest tokens that are also the three most important by leave-one-out",
+                    _of(Overlap, "top"), AT_LEAST, 0.5,
+                    "our convention, half of them", TOKENS, CALIBRATED,
+                    _of(Overlap, "null"), _of(Overlap, "ceiling"),
                 ),
                 Criterion(
                     "faithful.leave-one-out", Correlation,
                     "Kendall τ of attention with leave-one-out",
                     _of(Correlation, "leave-one-out"), AT_LEAST, 0.5,
-                    "the same as for faithful.gradient",
+                    "the agreement of gradients with leave-one-out in the result files of Jain & Wallace 2019 "
+                    "(.517 to .656)", TOKENS, CALIBRATED,
+                    _of(Correlation, "leave-one-out null"), _of(Correlation, "ceiling"),
                     "leave-one-out was not among the measures",
                 ),
                 Criterion(
+                    "faithful.gradient", Correlation,
+                    "Kendall τ of attention with |gradient × input|, attention held fixed",
+                    _of(Correlation, "gradient"), AT_LEAST, 0.5,
+                    "the same as for faithful.leave-one-out", TOKENS, CALIBRATED,
+                    _of(Correlation, "gradient null"), _of(Correlation, "ceiling"),
+                    "the model has no gradients with respect to its inputs",
+                ),
+                Criterion(
                     "faithful.removal", Removal,
-                    "change of the output without the heaviest item, minus the change without a random one (ΔJS)",
-                    _of(Removal, "difference"), MORE_THAN, 0.0,
-                    "Serrano & Smith 2019 §4.1: above 0 the heaviest item matters more",
+                    "change of the output without the heaviest state, minus the change without random states of the "
+                    "same weight (ΔJS)",
+                    _of(Removal, "mass-matched"), MORE_THAN, 0.0,
+                    "Serrano & Smith 2019 §4.1: above 0 the heaviest item matters more", role=CALIBRATED,
                 ),
                 Criterion(
                     "faithful.flips", Flips,
-                    "share of decisions that flip without the heaviest item, minus the share without a random one",
-                    _of(Flips, "difference"), MORE_THAN, 0.0,
-                    "Serrano & Smith 2019 §4.2, Table 2",
+                    "share of decisions that flip without the heaviest state, minus the share without random states "
+                    "of the same weight",
+                    _of(Flips, "mass-matched"), MORE_THAN, 0.0,
+                    "Serrano & Smith 2019 §4.2, Table 2", role=CALIBRATED,
                 ),
                 Criterion(
                     "faithful.sets", ImportanceSets,
-                    "share of a text removed before the decision flips when ranked by attention, minus the share when "
-                    "ranked by attention × gradient",
-                    _of(ImportanceSets, "difference"), AT_MOST, 0.05,
-                    "our convention; Serrano & Smith 2019 §5 need to remove less when ranking by gradients",
+                    "share of states removed before the decision flips when ranked by attention, from 0 (as random) "
+                    "to 1 (as the best ranking)",
+                    _of(ImportanceSets, "position"), AT_LEAST, 0.5,
+                    "our convention, half way", role=CALIBRATED,
                 ),
             ),
-            "Rank correlation is not proof: gradients and leave-one-out are not ground truth either, and the weights "
-            "are over hidden states, not words.",
-            "Meister et al. 2021 §4",
+            "Erasure and rank correlation are not proof: texts without some of their words are unlike those that the "
+            "model was trained on, and the weights are over hidden states, not words.",
+            "Meister et al. 2021 §4; DeYoung et al. 2020",
+            "The words that decide are planted and proven to decide by swapping them; attention is trained to be on "
+            "them, random, or kept off them.",
         ),
         Definition(
             "informative",
-            "High-weight states carry the information about the decision, and the weights help another model.",
+            "High-weight states carry the information about the decision.",
             (
+                Criterion(
+                    "informative.information", Information,
+                    "information about the output under the weights, beyond that under permuted weights",
+                    _of(Information, "more informed"), MORE_THAN, 0.0,
+                    "Wen et al. 2022 §3: high weights sit on informative states", role=CALIBRATED,
+                    null=_of(Information, "null"),
+                ),
                 Criterion(
                     "informative.guide", Guides,
                     "F1 gained by a model without context when it uses these weights instead of uniform ones",
                     _of(Guides, "gain"), MORE_THAN, 0.0,
-                    "Wiegreffe & Pinter 2019 §3.4, Table 3",
-                ),
-                Criterion(
-                    "informative.information", Information,
-                    "weighted τ between the weights and the mutual information of hidden states and output",
-                    _of(Information, "agreement"), AT_LEAST, 0.8,
-                    "Wen et al. 2022 §5: the average with additive attention",
-                    over=CLUSTERINGS,
+                    "Wiegreffe & Pinter 2019 §3.4, Table 3", MODELS,
                 ),
                 Criterion(
                     "informative.fix", Fix,
                     "weighted τ lost when the weights are fixed at random and the rest of the model is trained",
                     _of(Fix, "lost"), MORE_THAN, 0.0,
                     "Wen et al. 2022 §5.1, Table 2: the attention finds the information, not the other way round",
-                    over=CLUSTERINGS,
+                    MODELS,
                 ),
                 Criterion(
                     "informative.adversary", InformedAdversary,
                     "weighted τ lost by an adversarial model",
                     _if_far(InformedAdversary, "lost"), AT_MOST, 0.1,
-                    "our convention; Wen et al. 2022 §5.2, Table 4, find no large drop",
-                    "the adversary stayed within a JSD of 0.4, too close for its τ to change",
-                    over=CLUSTERINGS,
+                    "our convention; Wen et al. 2022 §5.2, Table 4, find no large drop", MODELS,
+                    absent="the adversary stayed within a JSD of 0.4, too close for its τ to change",
                 ),
             ),
             "The information is in hidden states, which carry much more than the word at their position.",
             "Wen et al. 2022 §6; Meister et al. 2021 §4",
+            "Without context a state knows only its own word, so the planted words are where the information is: the "
+            "truth is known for encoders without context.",
         ),
         Definition(
             "plausible",
             "High-weight tokens are the ones people give as the reason.",
             (
                 Criterion(
+                    "plausible.auprc", Rationale,
+                    "agreement of the weights with the corpus's rationale (area under the precision–recall curve)",
+                    _of(Rationale, "auprc"), AT_LEAST, 0.5,
+                    "our convention, half way to a perfect ranking", TOKENS, CALIBRATED,
+                    _of(Rationale, "auprc null"),
+                ),
+                Criterion(
                     "plausible.heaviest", Rationale,
                     "share of texts whose heaviest token is in the corpus's rationale",
                     _of(Rationale, "heaviest"), AT_LEAST, 0.5,
-                    "our convention, half of the texts",
+                    "our convention, half of the texts", TOKENS, CALIBRATED, _of(Rationale, "tokens"),
                 ),
                 Criterion(
                     "plausible.weight", Rationale,
                     "share of the weight on the rationale, minus the rationale's share of the tokens",
                     _of(Rationale, "more weight"), MORE_THAN, 0.0,
-                    "our convention: above 0 is better than chance",
+                    "our convention: above 0 is better than chance", TOKENS,
                 ),
                 Criterion(
                     "plausible.people", People,
                     "share of texts whose three heaviest words people call relevant",
                     lambda figures: None, AT_LEAST, 0.5,
                     "our convention, half of the texts; Vashishth et al. 2019 §4.4 ask people but set no threshold",
-                    "asking people is not part of this version",
+                    TOKENS, absent="asking people is not part of this version",
                 ),
             ),
             "An explanation that convinces people need not be what the model did.",
             "Wiegreffe & Pinter 2019 §5; Vashishth et al. 2019 §4.4",
+            "The planted words stand for what people would mark.",
         ),
     )
 }  # fmt: skip

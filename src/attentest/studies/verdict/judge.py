@@ -5,25 +5,33 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from attentest.errors import InputError, unknown_name
-from attentest.measures.intervals import Estimate
+from attentest.measures.intervals import Estimate, smallest_visible, texts_to_decide
+from attentest.studies.verdict.calibration import Calibration, Rates, calibration
 from attentest.studies.verdict.definitions import (
     AT_LEAST,
     AT_MOST,
+    CALIBRATED,
     CRITERIA,
+    DEFINES,
     DEFINITIONS,
     MORE_THAN,
     PEOPLE,
-    TEXTS,
     Criterion,
     Definition,
+    Figure,
 )
+from attentest.studies.verdict.wording import confidence
+from attentest.trials.uniform import Uniform
 
 YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
+POSITIVE = "positive"  # the control that a test must tell from the others
 FEWEST = 20  # texts that a figure must stand on
+NEAR_UNIFORM = 0.95  # normalised entropy; weights drawn at random have .94 to .96 for 20 to 200 tokens
+OF_USE = ("used", "needed")  # where both are denied, the others are of little consequence
 Broken = Collection[tuple[str, str]]  # trial or experiment, and its name
 Impossible = Mapping[tuple[str, str], str]  # trial or experiment that cannot be run -> why
 Summaries = Mapping[tuple[str, str], Mapping[str, Estimate]]  # (trial or experiment, name) -> its summary
@@ -31,23 +39,40 @@ Summaries = Mapping[tuple[str, str], Mapping[str, Estimate]]  # (trial or experi
 
 @dataclass(frozen=True)
 class Ruling:
-    """What one criterion says: its figure against the threshold."""
+    """What one criterion says: its figure against the threshold, between its references and next to the controls."""
 
     criterion: Criterion
     threshold: float
+    source: str
     figure: Estimate | None
     answer: str
     why: str
+    decides: bool = False
+    null: Estimate | None = None
+    ceiling: Estimate | None = None
+    controls: Mapping[str, Estimate] = field(default_factory=dict)
+    rates: Rates | None = None  # on models of known truth
+    texts_needed: int | None = None  # for an answer, where it is unclear
+    smallest: float | None = None  # effect that could have been seen
 
     def as_dict(self) -> dict[str, Any]:
-        named = {name: getattr(self.criterion, name) for name in ("name", "number", "kind", "trial", "says", "side")}
-        figure = None if self.figure is None else self.figure.as_dict()
+        named = {
+            name: getattr(self.criterion, name)
+            for name in ("name", "number", "kind", "trial", "says", "level", "role", "side")
+        }
         return named | {
             "threshold": self.threshold,
-            "source": self.criterion.source,
-            "figure": figure,
+            "source": self.source,
+            "figure": _plain(self.figure),
+            "null": _plain(self.null),
+            "ceiling": _plain(self.ceiling),
+            "controls": {name: _plain(figure) for name, figure in self.controls.items()},
             "answer": self.answer,
             "why": self.why,
+            "decides": self.decides,
+            "rates": None if self.rates is None else vars(self.rates),
+            "texts_needed": self.texts_needed,
+            "smallest_visible": self.smallest,
         }
 
 
@@ -57,6 +82,11 @@ class Verdict:
     answer: str
     rulings: Sequence[Ruling]
     confidence: str
+    of_consequence: bool = True  # false where attention is neither used nor needed
+
+    @property
+    def deciding(self) -> Ruling | None:
+        return next((ruling for ruling in self.rulings if ruling.decides), None)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -64,10 +94,27 @@ class Verdict:
             "means": self.definition.means,
             "answer": self.answer,
             "confidence": self.confidence,
+            "of_consequence": self.of_consequence,
             "caveat": self.definition.caveat,
             "paper": self.definition.paper,
             "rulings": [ruling.as_dict() for ruling in self.rulings],
         }
+
+
+def _plain(figure: Estimate | None) -> dict[str, Any] | None:
+    return None if figure is None else figure.as_dict()
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """All that a criterion is judged by."""
+
+    summaries: Summaries
+    controls: Mapping[str, Summaries]
+    thresholds: Mapping[str, float]
+    given: Collection[str]  # thresholds that the user set
+    reasons: Impossible
+    calibration: Calibration
 
 
 def judge(
@@ -75,65 +122,131 @@ def judge(
     thresholds: Mapping[str, float] | None = None,
     broken: Broken = frozenset(),
     impossible: Impossible | None = None,
+    controls: Mapping[str, Summaries] | None = None,
+    rates: Calibration | None = None,
 ) -> list[Verdict]:
     """A verdict under each definition, with thresholds other than the usual ones where given.
 
-    `broken` are trials and experiments that failed, `impossible` those that could not be run.
+    `broken` are trials and experiments that failed, `impossible` those that could not be run; `controls` are the
+    summaries of models of known truth that were trained next to this one.
     """
-    chosen = check_thresholds(thresholds or {})
+    known = calibration() if rates is None else rates
     reasons = {place: f"the {' '.join(place)} failed" for place in broken} | dict(impossible or {})
-    return [_verdict(definition, summaries, chosen, reasons) for definition in DEFINITIONS.values()]
+    chosen = check_thresholds(thresholds or {}, known)
+    evidence = _Evidence(summaries, controls or {}, chosen, frozenset(thresholds or {}), reasons, known)
+    flat = _near_uniform(summaries)
+    found = [_verdict(definition, evidence, flat) for definition in DEFINITIONS.values()]
+    answers = {verdict.definition.name: verdict.answer for verdict in found}
+    idle = all(answers[name] == NO for name in OF_USE)
+    return [replace(v, of_consequence=not idle or v.definition.name in OF_USE) for v in found]
 
 
-def check_thresholds(given: Mapping[str, Any]) -> dict[str, float]:
+def check_thresholds(given: Mapping[str, Any], rates: Calibration | None = None) -> dict[str, float]:
     for name, value in given.items():
         if name not in CRITERIA:
             raise unknown_name("threshold", name, CRITERIA)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not abs(value) <= sys.float_info.max:  # neither NaN nor a whole number that no float holds
             raise InputError(f"The threshold {name} is {value!r}; expected a number.")
-    return {name: float(given.get(name, criterion.threshold)) for name, criterion in CRITERIA.items()}
+    usual = {name: criterion.threshold for name, criterion in CRITERIA.items()}
+    measured = (calibration() if rates is None else rates).thresholds()
+    chosen = {**usual, **{name: value for name, value in measured.items() if name in usual}, **given}
+    return {name: float(value) for name, value in chosen.items()}
 
 
-def _verdict(
-    definition: Definition, summaries: Summaries, thresholds: Mapping[str, float], reasons: Impossible
-) -> Verdict:
-    rulings = [_rule(criterion, thresholds[criterion.name], summaries, reasons) for criterion in definition.criteria]
-    answers = [ruling.answer for ruling in rulings if ruling.answer != UNTESTED]
-    answer = next((word for word in (NO, UNCLEAR, YES) if word in answers), UNTESTED)
-    return Verdict(definition, answer, rulings, _confidence(answer, rulings))
+def _near_uniform(summaries: Summaries) -> Estimate | None:
+    """The entropy of the weights, where it is so high that they single out nothing."""
+    entropy = summaries.get((Uniform.kind, Uniform.name), {}).get(Uniform.keys["entropy"])
+    return entropy if entropy is not None and entropy.low > NEAR_UNIFORM else None
 
 
-def _rule(criterion: Criterion, threshold: float, summaries: Summaries, reasons: Impossible) -> Ruling:
-    def figures(kind: str, name: str, entry: str) -> Estimate | None:
-        return summaries.get((kind, name), {}).get(entry)
+def _verdict(definition: Definition, evidence: _Evidence, flat: Estimate | None) -> Verdict:
+    rulings = [_rule(criterion, evidence) for criterion in definition.criteria]
+    if flat is not None and definition.name not in OF_USE:
+        why = f"the weights are near uniform (normalised entropy {flat.value:.2f}): they single out no tokens"
+        rulings = [replace(ruling, answer=UNTESTED, why=why) for ruling in rulings]
+        return Verdict(definition, UNTESTED, rulings, f"Not tested: {why}.")
+    place = _deciding(rulings, evidence)
+    rulings = [replace(ruling, decides=n == place) for n, ruling in enumerate(rulings)]
+    answer = UNTESTED if place is None else rulings[place].answer
+    if place is None and any(_blind(ruling) for ruling in rulings):
+        answer = UNCLEAR
+    return Verdict(definition, answer, rulings, confidence(definition, rulings, answer, evidence.calibration))
 
-    figure = criterion.figure(figures)
+
+def _deciding(rulings: Sequence[Ruling], evidence: _Evidence) -> int | None:
+    """The test that decides: the one that defines, or the best calibrated that tells this audit's controls apart."""
+    places = {ruling.criterion.name: n for n, ruling in enumerate(rulings) if ruling.answer != UNTESTED}
+    defining = [n for n in places.values() if rulings[n].criterion.role == DEFINES]
+    if defining:
+        return defining[0]
+    for name in evidence.calibration.ranked(list(places)):
+        if not _blind(rulings[places[name]]):
+            return places[name]
+    return None
+
+
+def _blind(ruling: Ruling) -> bool:
+    """Whether this test does not tell the audit's own controls apart, where there are some."""
+    positive = ruling.controls.get(POSITIVE)
+    others = [figure for name, figure in ruling.controls.items() if name != POSITIVE]
+    if ruling.criterion.role != CALIBRATED or positive is None or not others:
+        return False
+    if ruling.criterion.side == AT_MOST:
+        return not positive.high < min(figure.low for figure in others)
+    return not positive.low > max(figure.high for figure in others)
+
+
+def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
+    threshold = evidence.thresholds[criterion.name]
+    measured = evidence.calibration.tests.get(criterion.name)
+    source = criterion.source
+    if criterion.name in evidence.given:
+        source = "set by you"
+    elif measured is not None:
+        source = "calibrated on models of known truth"
+    figure = _find(criterion.figure, evidence.summaries)
+    others = {name: _find(criterion.figure, summaries) for name, summaries in evidence.controls.items()}
+    ruling = Ruling(
+        criterion,
+        threshold,
+        source,
+        figure,
+        UNTESTED,
+        "",
+        null=_find(criterion.null, evidence.summaries),
+        ceiling=_find(criterion.ceiling, evidence.summaries),
+        controls={name: found for name, found in others.items() if found is not None and not math.isnan(found.value)},
+        rates=measured.at(figure.n) if measured is not None and figure is not None else None,
+    )
     if figure is None:
-        return Ruling(criterion, threshold, None, UNTESTED, _why_untested(criterion, summaries, reasons))
+        return replace(ruling, why=_why_untested(criterion, evidence))
     if math.isnan(figure.value):
-        return Ruling(criterion, threshold, None, UNTESTED, "the figure is not defined for these texts")
+        return replace(ruling, figure=None, why="the figure is not defined for these texts")
     if math.isnan(figure.low) or math.isnan(figure.high):
-        return Ruling(criterion, threshold, figure, UNCLEAR, "the figure has no interval")
-    if criterion.over == TEXTS and figure.n < FEWEST:
-        return Ruling(criterion, threshold, figure, UNCLEAR, f"{figure.n:,} texts are too few")
-    answer = _answer(criterion.side, threshold, _with_width(figure))
+        return replace(ruling, answer=UNCLEAR, why="the figure has no interval")
+    if figure.n < FEWEST:
+        return replace(ruling, answer=UNCLEAR, why=f"{figure.n:,} texts are too few")
+    answer = answer_of(criterion.side, threshold, figure)
+    needed = texts_to_decide(figure, threshold) if answer == UNCLEAR else None
     place = {
         YES: "the whole interval meets the threshold",
         NO: "the whole interval fails the threshold",
-        UNCLEAR: "the 95 % interval includes the threshold",
+        UNCLEAR: "the 95 % interval includes the threshold"
+        + (f"; about {needed:,} texts would decide" if needed else ""),
     }
-    return Ruling(criterion, threshold, figure, answer, place[answer])
+    return replace(
+        ruling, answer=answer, why=place[answer], texts_needed=needed, smallest=smallest_visible(figure)
+    )
 
 
-def _with_width(figure: Estimate) -> Estimate:
-    """Where all values are the same, resampling them gives no width; with n of them, 3/n is what it may miss."""
-    if figure.low < figure.high or not figure.n:
-        return figure
-    return Estimate(figure.value, figure.low - 3 / figure.n, figure.high + 3 / figure.n, figure.n)
+def _find(figure: Figure | None, summaries: Summaries) -> Estimate | None:
+    if figure is None:
+        return None
+    return figure(lambda kind, name, entry: summaries.get((kind, name), {}).get(entry))
 
 
-def _answer(side: str, threshold: float, figure: Estimate) -> str:
+def answer_of(side: str, threshold: float, figure: Estimate) -> str:
     passed = {
         AT_LEAST: (figure.low >= threshold, figure.high < threshold),
         MORE_THAN: (figure.low > threshold, figure.high <= threshold),
@@ -143,38 +256,12 @@ def _answer(side: str, threshold: float, figure: Estimate) -> str:
     return YES if holds else NO if fails else UNCLEAR
 
 
-def _why_untested(criterion: Criterion, summaries: Summaries, reasons: Impossible) -> str:
+def _why_untested(criterion: Criterion, evidence: _Evidence) -> str:
     for asked in (criterion.against, criterion.asks) if criterion.against else (criterion.asks,):
         place = (asked.kind, asked.name)
-        if asked.kind != PEOPLE and place not in summaries:
-            return reasons.get(place, f"the {asked.kind} {asked.name} was not run")
+        if asked.kind != PEOPLE and place not in evidence.summaries:
+            return evidence.reasons.get(place, f"the {asked.kind} {asked.name} was not run")
     return criterion.absent or "the figure is not defined for these texts"
-
-
-def _confidence(answer: str, rulings: Sequence[Ruling]) -> str:
-    """How many tests decide, which ones, and which had no figure; 95 % intervals throughout."""
-    run = [ruling for ruling in rulings if ruling.answer != UNTESTED]
-    if not run:  # people are never asked
-        return f"Not tested: {'; '.join(dict.fromkeys(r.why for r in rulings if r.criterion.kind != PEOPLE))}."
-    decisive = [ruling for ruling in run if ruling.answer == answer]
-    count = f"{len(decisive)} of {len(run)} {'test' if len(run) == 1 else 'tests'}"
-    words = {
-        YES: f"Passes {count}",
-        NO: f"Fails {count}: {_shorts(decisive)}",
-        UNCLEAR: "Inconclusive: " + "; ".join(f"{why} ({names})" for why, names in _by_reason(decisive).items()),
-    }
-    left = [ruling for ruling in rulings if ruling not in run]
-    return f"{words[answer]}{f'; not tested: {_shorts(left)}' if left else ''}."
-
-
-def _shorts(rulings: Sequence[Ruling]) -> str:
-    return ", ".join(ruling.criterion.short for ruling in rulings)
-
-
-def _by_reason(rulings: Sequence[Ruling]) -> dict[str, str]:
-    """Reason -> the tests it holds for."""
-    reasons = dict.fromkeys(ruling.why for ruling in rulings)
-    return {why: _shorts([ruling for ruling in rulings if ruling.why == why]) for why in reasons}
 
 
 FAILURES = {

@@ -1,0 +1,60 @@
+"""What a verdict stands on, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from attentest.studies.verdict.calibration import Calibration
+from attentest.studies.verdict.definitions import DEFINES, EVIDENCE, PEOPLE, Definition
+
+if TYPE_CHECKING:
+    from attentest.studies.verdict.judge import Ruling
+
+UNTESTED = "not tested"
+
+
+def confidence(definition: Definition, rulings: Sequence[Ruling], answer: str, rates: Calibration) -> str:
+    """The deciding figure against its threshold, how often that test is right, and what the other tests say."""
+    deciding = next((ruling for ruling in rulings if ruling.decides), None)
+    if deciding is None:
+        return _undecided(rulings)
+    parts = [_figure(deciding), *_rates(deciding), *_others(rulings, deciding)]
+    return " ".join(parts)
+
+
+def _figure(ruling: Ruling) -> str:
+    words = {"yes": "meets", "no": "fails", "unclear": "includes"}
+    line = (
+        f"{ruling.criterion.short} {ruling.figure} {words[ruling.answer]} the threshold "
+        f"({ruling.criterion.side} {ruling.threshold:g})"
+    )
+    more = f"; about {ruling.texts_needed:,} texts would decide" if ruling.texts_needed else ""
+    few = f"; {ruling.why}" if ruling.answer == "unclear" and not ruling.smallest else ""
+    return f"{line}{more}{few}."
+
+
+def _rates(ruling: Ruling) -> list[str]:
+    if ruling.criterion.role == DEFINES:
+        return []
+    if ruling.rates is None:
+        return ["Its error rate is not known."]
+    return [f"On models of known truth with {ruling.rates.texts:,} texts: {ruling.rates.right}."]
+
+
+def _others(rulings: Sequence[Ruling], deciding: Ruling) -> list[str]:
+    """Which of the other tests say the same, and which the contrary."""
+    contrary = {"yes": "no", "no": "yes"}.get(deciding.answer)
+    shorts = [ruling.criterion.short for ruling in rulings if ruling.answer == contrary and ruling is not deciding]
+    return [f"Evidence to the contrary: {', '.join(shorts)}."] if shorts else []
+
+
+def _undecided(rulings: Sequence[Ruling]) -> str:
+    run = [ruling for ruling in rulings if ruling.answer != UNTESTED]
+    if not run:  # people are never asked
+        return f"Not tested: {'; '.join(dict.fromkeys(r.why for r in rulings if r.criterion.kind != PEOPLE))}."
+    able = [ruling for ruling in run if ruling.criterion.role != EVIDENCE and ruling.controls]
+    shorts = ", ".join(ruling.criterion.short for ruling in able or run)
+    if able:
+        return f"Inconclusive: no test tells this audit's own controls apart ({shorts})."
+    return f"Not tested: only evidence that does not decide ({shorts})."
