@@ -40,6 +40,7 @@ class Rationale(Trial):
         "whether it is faithful: a model may decide by other tokens and still highlight the right ones."
     )
     needs: ClassVar[str] = "attention weights, and a corpus with rationales"
+    needs_rationale: ClassVar[bool] = True
 
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
@@ -71,15 +72,11 @@ class Rationale(Trial):
         return {"share in the rationale": means, "weight and tokens by text": spread}
 
     def fits(self, subject: Subject) -> bool:
-        return bool(_marks(subject.data).any())
+        return bool(token_marks(subject.data).any())
 
     def examiner(self, subject: Subject) -> _Marked:
+        check_rationales(subject.data, self.name)
         marks, sequences = marks_of(subject)
-        if not marks.any():
-            raise InputError(
-                f"{subject.data.corpus.name} has no rationales, which the trial rationale needs; name their column "
-                "with `rationale`, or leave the trial out."
-            )
         return _Marked(sequences, marks)
 
 
@@ -122,7 +119,7 @@ class _Marked:
 
 def marks_of(subject: Subject) -> tuple[np.ndarray, Sequences]:
     """A 1 for each item of a text that belongs to its rationale, and the layout of these."""
-    marks = _marks(subject.data)
+    marks = token_marks(subject.data)
     if subject.items == "sentences":
         sequences, marks = _of_sentences(subject.data, marks)
         return marks, sequences
@@ -139,7 +136,18 @@ def _of_sentences(data: TokenizedCorpus, marks: np.ndarray) -> tuple[Sequences, 
     return Sequences(found, offsets), found
 
 
-def _marks(data: TokenizedCorpus) -> np.ndarray:
+def check_rationales(data: TokenizedCorpus, trial: str) -> np.ndarray:
+    """The marks of the tokens; without any, the trial is refused."""
+    marks = token_marks(data)
+    if not marks.any():
+        raise InputError(
+            f"{data.corpus.name} has no rationales, which the trial {trial} needs; name their column with `rationale`, "
+            "or leave the trial out."
+        )
+    return marks
+
+
+def token_marks(data: TokenizedCorpus) -> np.ndarray:
     """1 for each token of a rationale, in the layout of the sequences."""
     if data.rationale is not None:
         return data.rationale
