@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
+from attentest.text.prepare import TokenizedCorpus
 from attentest.text.rationales import sentence_marks, token_marks
 from attentest.text.sequences import Sequences
 from attentest.trials.base import Chart, Columns, Conclusion, Trial, column
@@ -39,6 +40,7 @@ class Rationale(Trial):
         "whether it is faithful: a model may decide by other tokens and still highlight the right ones."
     )
     needs: ClassVar[str] = "attention weights, and a corpus with rationales"
+    needs_rationale: ClassVar[bool] = True
 
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
@@ -73,12 +75,8 @@ class Rationale(Trial):
         return bool(token_marks(subject.data).any())
 
     def examiner(self, subject: Subject) -> _Marked:
+        check_rationales(subject.data, self.name)
         marks, sequences = marks_of(subject)
-        if not marks.any():
-            raise InputError(
-                f"{subject.data.corpus.name} has no rationales, which the trial rationale needs; name their column "
-                "with `rationale`, or leave the trial out."
-            )
         return _Marked(sequences, marks)
 
 
@@ -124,3 +122,14 @@ def marks_of(subject: Subject) -> tuple[np.ndarray, Sequences]:
     if subject.items == "sentences":
         return sentence_marks(subject.data)
     return token_marks(subject.data), subject.data.sequences
+
+
+def check_rationales(data: TokenizedCorpus, trial: str) -> np.ndarray:
+    """The marks of the tokens; without any, the trial is refused."""
+    marks = token_marks(data)
+    if not marks.any():
+        raise InputError(
+            f"{data.corpus.name} has no rationales, which the trial {trial} needs; name their column with `rationale`, "
+            "or leave the trial out."
+        )
+    return marks
