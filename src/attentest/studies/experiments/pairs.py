@@ -62,4 +62,5 @@ class Pairs:
             return values  # one pair: none is left without either training
         left = [[training not in pair for pair in self.numbers] for training in trainings]
         without = np.stack([values[there].mean(0) for there in left])
-        return len(trainings) * values.mean(0) - (len(trainings) - 1) * without
+        found: np.ndarray = len(trainings) * values.mean(0) - (len(trainings) - 1) * without
+        return found
