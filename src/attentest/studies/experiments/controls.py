@@ -34,8 +34,7 @@ TRIALS: Mapping[str, Mapping[str, Any]] = {
     "importance-sets": {},
     "adversary": {},
     "information": {"runs": 5},
-    "erasure": {"measures": ("attention", "leave-one-out", "random")},
-    "overlap": {},
+    "erasure": {"measures": ("leave-one-out",)},
     "rationale": {},
     "swaps": {},
 }

@@ -235,9 +235,7 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
         UNCLEAR: "the 95 % interval includes the threshold"
         + (f"; about {needed:,} texts would decide" if needed else ""),
     }
-    return replace(
-        ruling, answer=answer, why=place[answer], texts_needed=needed, smallest=smallest_visible(figure)
-    )
+    return replace(ruling, answer=answer, why=place[answer], texts_needed=needed, smallest=smallest_visible(figure))
 
 
 def figure_of(criterion: Criterion, summaries: Summaries) -> Estimate | None:
