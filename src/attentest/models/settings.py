@@ -87,7 +87,7 @@ class ModelSettings:
     )
     decoder: str = setting(
         "context",
-        "Input of the classifier: the weighted text (context), also a pair's question (+query) or the mean state (+mean).",
+        "Input of the classifier: the weighted text (context), a pair's question too (+query), or its mean (+mean).",
         choices=_parts("decoder"),
         metavar="NAME",
     )

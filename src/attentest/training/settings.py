@@ -48,7 +48,7 @@ class TrainingSettings:
     take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from `start`.", otherwise="all")
     objective: Literal["labels", "adversary", "guide", "deceive", "inflate"] = setting(
         "labels",
-        "Objective: labels, imitate `base` (adversary), or weight on rationales (guide) or off (deceive, inflate).",
+        "Objective: fit labels, imitate `base`, or fit labels with weight on or off rationales.",
     )
     strength: float = setting(
         0.001,
