@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
-from torch import Tensor
-from torch.nn import functional
 
 from attentest.corpora.corpus import Corpus
 from attentest.measures.classification import classification_metrics
@@ -20,6 +19,7 @@ from attentest.text.vocabulary import SPECIAL
 C = 1.0  # of the loss, against half the squared weights: scikit-learn's usual penalty
 HISTORY = 10  # steps that the optimiser remembers
 MOST_STEPS = 1000
+TOLERANCE = 1e-6  # of the slope
 NUMBER = 8  # bytes
 
 
@@ -41,14 +41,13 @@ def probabilities(data: TokenizedCorpus, rows: np.ndarray) -> np.ndarray:
     idf = [_idf(one, train) for one in texts]
     classes = len(data.corpus.classes)
     outputs = 1 if classes == 2 else classes
-    size = outputs * sum(map(len, idf))
-    check_memory(NUMBER * size * 2 * (HISTORY + 5), f"A baseline for {classes:,} classes")
-    weights, bias = _fit(_weighted(texts, idf, train), torch.from_numpy(data.labels[train]).long(), size, outputs)
-    with torch.no_grad():
-        logits = _logits(_weighted(texts, idf, rows), weights, bias)
-        if outputs == 1:
-            logits = functional.pad(logits, (1, 0))
-        found: np.ndarray = logits.softmax(-1).numpy()
+    features = sum(map(len, idf))
+    check_memory(NUMBER * features * outputs * 2 * (HISTORY + 5), f"A baseline for {classes:,} classes")
+    weights, bias = _fit(_weighted(texts, idf, train), data.labels[train], features, outputs)
+    logits = _weighted(texts, idf, rows).times(weights) + bias
+    if outputs == 1:
+        logits = np.pad(logits, ((0, 0), (1, 0)))
+    found: np.ndarray = np.exp(logits - np.logaddexp.reduce(logits, axis=1, keepdims=True))
     return found
 
 
@@ -82,55 +81,95 @@ def _idf(texts: _Counts, train: np.ndarray) -> np.ndarray:
     return found
 
 
-Bags = tuple[Tensor, Tensor, Tensor]  # features, their values, and where each text begins
+@dataclass(frozen=True)
+class _Matrix:
+    """Sparse: an entry for each word that a text has."""
+
+    texts: np.ndarray
+    features: np.ndarray
+    values: np.ndarray
+    rows: int
+
+    def times(self, weights: np.ndarray) -> np.ndarray:
+        """Its product with features × outputs."""
+        columns = [self.values * one[self.features] for one in weights.T]
+        return np.stack([np.bincount(self.texts, one, minlength=self.rows) for one in columns], 1)
+
+    def transposed_times(self, residuals: np.ndarray, features: int) -> np.ndarray:
+        """The product of its transpose with rows × outputs."""
+        columns = [self.values * one[self.texts] for one in residuals.T]
+        return np.stack([np.bincount(self.features, one, minlength=features) for one in columns], 1)
 
 
-def _weighted(texts: list[_Counts], idf: list[np.ndarray], rows: np.ndarray) -> Bags:
-    """The rows of a sparse matrix, each of length 1."""
-    of_row, features, values = [], [], []
+def _weighted(texts: list[_Counts], idf: list[np.ndarray], rows: np.ndarray) -> _Matrix:
+    """Rows of length 1; the words of a pair's second text come after those of the first."""
+    of_text, features, values = [], [], []
     first = 0
     for one, own in zip(texts, idf, strict=True):
         places, lengths = one.entries(rows)
-        of_row.append(np.repeat(np.arange(len(rows)), lengths))
+        of_text.append(np.repeat(np.arange(len(rows)), lengths))
         features.append(first + one.features[places])
         values.append(one.counts[places] * own[one.features[places]])
         first += one.vocabulary
-    row, value = np.concatenate(of_row), np.concatenate(values)
-    order = np.argsort(row, kind="stable")  # a pair's words lie together
-    norms = np.sqrt(np.bincount(row, weights=value**2, minlength=len(rows)))
-    offsets = np.searchsorted(row[order], np.arange(len(rows)))
-    scaled = (value / norms[row])[order]
-    return torch.from_numpy(np.concatenate(features)[order]), torch.from_numpy(scaled), torch.from_numpy(offsets)
+    text, value = np.concatenate(of_text), np.concatenate(values)
+    norms = np.sqrt(np.bincount(text, value**2, minlength=len(rows)))
+    return _Matrix(text, np.concatenate(features), value / norms[text], len(rows))
 
 
-def _logits(bags: Bags, weights: Tensor, bias: Tensor) -> Tensor:
-    features, values, offsets = bags
-    return functional.embedding_bag(features, weights, offsets, mode="sum", per_sample_weights=values) + bias
+def _fit(matrix: _Matrix, labels: np.ndarray, features: int, outputs: int) -> tuple[np.ndarray, np.ndarray]:
+    """The minimum of the mean cross-entropy plus ‖w‖² / 2Cn; the bias, in the last row, is not penalised."""
+    wanted = np.eye(outputs)[labels] if outputs > 1 else labels[:, None].astype(float)
+    penalty = 1 / (C * len(labels))
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        parameters = flat.reshape(features + 1, outputs)
+        weights = parameters[:-1]
+        logits = matrix.times(weights) + parameters[-1]
+        both = logits if outputs > 1 else np.pad(logits, ((0, 0), (1, 0)))
+        total = np.logaddexp.reduce(both, axis=1)
+        residuals = (np.exp(logits - total[:, None]) - wanted) / len(labels)
+        slope = np.vstack([matrix.transposed_times(residuals, features) + penalty * weights, residuals.sum(0)])
+        value = (total - (logits * wanted).sum(1)).mean() + penalty * (weights**2).sum() / 2
+        return float(value), slope.ravel()
+
+    found = _minimum(loss, np.zeros((features + 1) * outputs)).reshape(features + 1, outputs)
+    return found[:-1], found[-1]
 
 
-def _fit(bags: Bags, labels: Tensor, size: int, outputs: int) -> tuple[Tensor, Tensor]:
-    """The minimum of the mean cross-entropy plus ‖w‖² / 2Cn; the bias is not penalised."""
-    weights = torch.zeros(size // outputs, outputs, dtype=torch.float64, requires_grad=True)
-    bias = torch.zeros(outputs, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS(
-        [weights, bias],
-        max_iter=MOST_STEPS,
-        history_size=HISTORY,
-        tolerance_grad=1e-7,
-        tolerance_change=1e-12,
-        line_search_fn="strong_wolfe",
-    )
+def _minimum(loss: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray) -> np.ndarray:
+    """Of a convex function, by L-BFGS: torch's would import its compiler first, which takes seconds."""
+    here, (value, slope) = start, loss(start)
+    past: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=HISTORY)  # steps, changes of the slope, 1/products
+    for _ in range(MOST_STEPS):
+        if np.abs(slope).max() <= TOLERANCE:
+            break
+        direction = -_inverse_curvature(past, slope)
+        expected, length = float(slope @ direction), 1.0
+        while True:
+            there = here + length * direction
+            new_value, new_slope = loss(there)
+            if new_value <= value + 1e-4 * length * expected or length < 1e-10:
+                break
+            length /= 2
+        change, bend = there - here, new_slope - slope
+        if change @ bend > 0:
+            past.append((change, bend, 1 / float(change @ bend)))
+        here, value, slope = there, new_value, new_slope
+        if length < 1e-10:  # rounding is all that is left
+            break
+    return here
 
-    def loss() -> float:
-        optimizer.zero_grad()
-        logits = _logits(bags, weights, bias)
-        if outputs == 1:
-            wrong = functional.binary_cross_entropy_with_logits(logits[:, 0], labels.double())
-        else:
-            wrong = functional.cross_entropy(logits, labels)
-        total = wrong + (weights**2).sum() / (2 * C * len(labels))
-        total.backward()  # type: ignore[no-untyped-call]
-        return float(total.detach())
 
-    optimizer.step(loss)
-    return weights.detach(), bias.detach()
+def _inverse_curvature(past: Sequence[tuple[np.ndarray, np.ndarray, float]], slope: np.ndarray) -> np.ndarray:
+    """The slope, scaled by what the last steps tell of the curvature (the two loops of Nocedal 1980)."""
+    result = slope.copy()
+    shares = []
+    for step, bend, product in reversed(past):
+        shares.append(product * float(step @ result))
+        result -= shares[-1] * bend
+    if past:
+        _, bend, product = past[-1]
+        result /= product * float(bend @ bend)
+    for (step, bend, product), share in zip(past, reversed(shares), strict=True):
+        result += (share - product * float(bend @ result)) * step
+    return result
