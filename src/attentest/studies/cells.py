@@ -12,7 +12,7 @@ import numpy as np
 
 from attentest.files import read_as, write_json
 from attentest.measures.classification import classification_metrics
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, share, share_difference
 from attentest.training.run import Run
 from attentest.trials import trial_class
 from attentest.trials.cells import Cell, cell
@@ -63,7 +63,7 @@ def accuracy_gain(base: Run, other: Run) -> Estimate:
         np.array(run.predictions["label"].to_pylist()) == np.array(run.predictions["predicted"].to_pylist())
         for run in (base, other)
     ]
-    return bootstrap(right[1].astype(float) - right[0].astype(float))
+    return share_difference(right[1], right[0])
 
 
 def f1_gain(run: Run, other: Run, variant: str, other_variant: str) -> Cell:
@@ -85,7 +85,7 @@ def scores(run: Run) -> dict[str, Estimate]:
     found = classification_metrics(labels, probabilities)
     low, high = np.nanquantile(_f1_draws(run), [0.025, 0.975])
     return {
-        "accuracy": bootstrap((labels == probabilities.argmax(1)).astype(float)),
+        "accuracy": share(labels == probabilities.argmax(1)),
         "f1": Estimate(found["f1"], float(low), float(high), len(labels)),
     }
 
