@@ -53,19 +53,22 @@ class Permutation(SimpleTrial):
         check_values(self)
 
     def examine(self, reading: Reading) -> Columns:
+        return {"median_tvd": reading.once(self, lambda: self._median_changes(reading))}
+
+    def _median_changes(self, reading: Reading) -> Float[np.ndarray, "batch"]:
         if reading.within is not None:
-            return {"median_tvd": self._within_parts(reading).cpu().numpy()}
+            return self._within_parts(reading).cpu().numpy()
         changes = np.zeros(len(reading.batch))
         lengths = reading.lengths.cpu().numpy()
         turns = (keyed_uniform(self.seed, "permutation", reading.rows, 1)[:, 0] * lengths).astype(int)
         kinds, kind = np.unique(lengths, return_inverse=True)
         if len(lengths) < _ENOUGH * len(kinds):
-            return {"median_tvd": self._mixed_lengths(reading, kinds, kind, turns).cpu().numpy()}
+            return self._mixed_lengths(reading, kinds, kind, turns).cpu().numpy()
         for length in kinds:
             alike = np.flatnonzero(lengths == length)
             places = torch.from_numpy(alike).to(reading.weights.device)
             changes[alike] = self._median_change(reading, places, turns[alike], int(length)).cpu().numpy()
-        return {"median_tvd": changes}
+        return changes
 
     def _median_change(self, reading: Reading, places: Tensor, turns: np.ndarray, length: int) -> Tensor:
         """Texts of one length: (texts, permutations) at once, in chunks of permutations."""
