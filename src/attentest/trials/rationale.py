@@ -13,9 +13,8 @@ from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap, mean
 from attentest.measures.marked import KINDS, agreement, chance_agreement
 from attentest.settings import LARGEST_SEED, check_values, setting
-from attentest.text.prepare import TokenizedCorpus
+from attentest.text.rationales import sentence_marks, token_marks
 from attentest.text.sequences import Sequences
-from attentest.text.tokenizer import Tokenizer, mark_tokens
 from attentest.trials.base import Chart, Columns, Conclusion, Trial, column
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
@@ -100,7 +99,7 @@ class Rationale(Trial):
         return charts
 
     def fits(self, subject: Subject) -> bool:
-        return bool(_marks(subject.data).any())
+        return bool(token_marks(subject.data).any())
 
     def examiner(self, subject: Subject) -> _Marked:
         marks, sequences = marks_of(subject)
@@ -166,33 +165,6 @@ class _Marked:
 
 def marks_of(subject: Subject) -> tuple[np.ndarray, Sequences]:
     """A 1 for each item of a text that belongs to its rationale, and the layout of these."""
-    marks = _marks(subject.data)
     if subject.items == "sentences":
-        sequences, marks = _of_sentences(subject.data, marks)
-        return marks, sequences
-    return marks, subject.data.sequences
-
-
-def _of_sentences(data: TokenizedCorpus, marks: np.ndarray) -> tuple[Sequences, np.ndarray]:
-    """A 1 for each sentence that has some of the rationale, and the sentences' layout."""
-    assert data.sentences is not None
-    begins = np.diff(data.sentences, prepend=-1) != 0
-    begins[data.sequences.offsets[:-1]] = True
-    offsets = np.concatenate(([0], np.cumsum(begins)))[data.sequences.offsets]
-    found = np.maximum.reduceat(marks, np.flatnonzero(begins))
-    return Sequences(found, offsets), found
-
-
-def _marks(data: TokenizedCorpus) -> np.ndarray:
-    """1 for each token of a rationale, in the layout of the sequences."""
-    if data.rationale is not None:
-        return data.rationale
-    if not data.corpus.has_rationale:
-        return np.zeros(len(data.sequences.ids), np.int8)
-    tokenizer = Tokenizer(data.settings)
-    table = data.corpus.table.select(["text", "rationale"]).take(data.rows).to_pylist()
-    found = []
-    for row, length in zip(table, data.sequences.lengths, strict=True):
-        spans = tokenizer.spans(row["text"])[:length]
-        found.append(mark_tokens(row["text"], row["rationale"], spans) if row["rationale"] else [0] * int(length))
-    return np.concatenate(found)
+        return sentence_marks(subject.data)
+    return token_marks(subject.data), subject.data.sequences
