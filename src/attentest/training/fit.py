@@ -16,7 +16,7 @@ from attentest.measures.classification import classification_metrics
 from attentest.models.reader import Reader
 from attentest.text.batches import Batch, training_batches
 from attentest.text.prepare import TokenizedCorpus
-from attentest.training.objectives import Labels, Objective
+from attentest.training.objectives import Adversary, Labels, Objective
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import predict
 from attentest.training.settings import TrainingSettings
@@ -83,7 +83,8 @@ def fit(
         score = -loss / len(train) if settings.select_by == "loss" else metrics[settings.select_by]
         # with a single class in dev there is no AUC; accuracy still tells epochs apart
         score = metrics["accuracy"] if math.isnan(score) else score
-        progress.history.append({"epoch": epoch, "loss": loss / len(train), "score": score, **metrics})
+        apart = objective.apart(found) if isinstance(objective, Adversary) else {}
+        progress.history.append({"epoch": epoch, "loss": loss / len(train), "score": score, **metrics, **apart})
         progress.epoch = epoch
         if progress.best_epoch == epoch:
             progress.best = {name: value.detach().clone() for name, value in model.state_dict().items()}

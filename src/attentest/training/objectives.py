@@ -11,8 +11,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional as F
 
+from attentest.measures.divergences import jsd, tvd
 from attentest.text.batches import Batch
 from attentest.text.sequences import Sequences
+from attentest.training.predict import Predictions
 
 Logits = Float[Tensor, "batch classes"]
 Alpha = Float[Tensor, "batch tokens"]
@@ -57,3 +59,13 @@ class Adversary:
         ratio = weights.clamp(min=floor).log() - alpha.clamp(min=floor).log()
         apart = (weights * ratio).masked_fill(~batch.mask, 0).sum()
         return change - self.strength * apart
+
+    def apart(self, found: Predictions) -> dict[str, float]:
+        """How far weights and predictions are from the base's on these texts: a strength is chosen by it, on dev."""
+        offsets = self.sequences.offsets
+        weights = [
+            jsd(torch.from_numpy(own), torch.from_numpy(self.alpha[offsets[row] : offsets[row + 1]]))
+            for row, own in zip(found.rows, found.weights, strict=True)
+        ]
+        change = tvd(torch.from_numpy(found.probabilities), torch.from_numpy(self.probabilities[found.rows]))
+        return {"jsd": float(torch.stack(weights).mean()), "tvd": float(change.mean())}
