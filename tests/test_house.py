@@ -27,7 +27,7 @@ ROOMS = (  # from the lowest; docs/architecture.md says what is in each
         "corpora",
     ),
     *("text", "measures"),
-    *("models", "interventions", "training", "importance", "trials", "engine", "studies", "reports", "audits"),
+    *("models", "interventions", "training", "importance", "trials", "engine", "studies", "reports", "exports", "audits"),
     *("comparisons", "runs", "estimator"),
     *("__init__", "cli", "__main__"),
 )

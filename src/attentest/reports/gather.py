@@ -22,7 +22,7 @@ from attentest.studies.figures import FIGURES, PlacedFinding, across_models
 from attentest.studies.folder import PLAN, VERDICT, plan_key
 from attentest.studies.published import PublishedRow
 from attentest.studies.results import SUMMARY, TRIAL, ModelResult, Summary, read_summary, result_of_run
-from attentest.studies.verdict import judge
+from attentest.studies.verdict import CRITERIA, judge
 from attentest.training.record import RUN
 from attentest.training.run import Run
 from attentest.trials import TRIALS
@@ -37,6 +37,7 @@ from attentest.version import __version__
 
 Thresholds = Mapping[str, float]
 COMPARISON = comparison.NAME
+REPLACED = ("stable.seeds", "faithful.sets", "informative.information")  # names that had another figure in version 1
 LARGEST_PICTURE = 5_000_000  # bytes; ours are far smaller
 UNKNOWN = "This version of attentest does not know it and cannot draw its charts; its numbers are as they were found."
 EARLIER = "An earlier version of attentest made it, without the numbers that its charts need; make it again for them."
@@ -73,7 +74,10 @@ def kept_thresholds(folder: Path) -> dict[str, float]:
     """Those other than the usual ones that an audit was given."""
     if not is_folder(folder) or not (folder / VERDICT).is_file():
         return {}
-    return read_as(folder / VERDICT, Judged).thresholds
+    kept = read_as(folder / VERDICT, Judged)
+    if kept.version > 1:
+        return kept.thresholds
+    return {name: value for name, value in kept.thresholds.items() if name in CRITERIA and name not in REPLACED}
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,7 @@ class Judged:
     """What of verdict.json is read again."""
 
     thresholds: dict[str, float]
+    version: int = 1  # the first had no number
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,7 @@ class _Reader:
             sections=own,
             instances=shown,
             files=self._instance_files(table),
+            about=about,
         )
         weak = weakness(name, about)
         notes = [*([weak] if weak else []), *run.notes]
@@ -197,6 +203,7 @@ class _Reader:
             sections=sections,
             instances=shown,
             files=self._instance_files(table) if table else {},
+            about=about,
         )
 
     def _beside(self, title: str) -> Block:
