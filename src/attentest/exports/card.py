@@ -14,7 +14,8 @@ from attentest.reports.contents import Block, Report
 from attentest.studies.verdict import Ruling, Verdict, calibration
 
 _SCORES = ("accuracy", "f1")  # of the model, as the Hub names them
-_PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
+# what may begin or end markup; points and signs between digits are left alone, so that numbers stay readable
+_MARKUP = re.compile(r"[\\`*_\[\]<>|~&$#@:=^{}]|(?<!\d)\.|\.(?!\d)|(?<=\d)\)|^[-+]")
 _HEAD = ("attention is …", "answer", "decided by", "figure [95 % interval]", "texts", "threshold", "references", "controls", "error rates")  # fmt: skip
 _NONE = "–"
 _READING = (
@@ -63,7 +64,11 @@ def _result(block: Block) -> dict[str, Any]:
 def _metric(kind: str, name: str, value: float | None, **more: Any) -> dict[str, Any] | None:
     if value is None or not math.isfinite(value):
         return None
-    return {"type": kind, "value": float(value), "name": name, **more, "verified": False}
+    return {"type": kind, "value": _rounded(value), "name": name, **more, "verified": False}
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.6g}")
 
 
 def _figure(verdict: Verdict) -> dict[str, Any] | None:
@@ -74,7 +79,7 @@ def _figure(verdict: Verdict) -> dict[str, Any] | None:
     known = {"low": ruling.figure.low, "high": ruling.figure.high, "threshold": ruling.threshold}
     args = {
         "answer": verdict.answer,
-        **{key: float(value) for key, value in known.items() if math.isfinite(value)},
+        **{key: _rounded(value) for key, value in known.items() if math.isfinite(value)},
         "side": ruling.criterion.side,
         "texts": ruling.figure.n,
     }
@@ -96,7 +101,7 @@ def _row(verdict: Verdict) -> list[str]:
         f"{_plain(ruling.criterion.says)} (`{ruling.criterion.name}`)",
         str(ruling.figure),
         f"{ruling.figure.n:,}",
-        f"{ruling.criterion.side} {ruling.threshold:g} ({_plain(ruling.source)})",
+        f"{ruling.criterion.side} {ruling.threshold:g}",
         _figures({"null": ruling.null, "ceiling": ruling.ceiling}),
         _figures(ruling.controls),
         _rates(ruling),
@@ -116,10 +121,12 @@ def _rates(ruling: Ruling) -> str:
 
 
 def _meaning(verdict: Verdict) -> str:
-    definition = verdict.definition
+    definition, ruling = verdict.definition, verdict.deciding
+    source = "" if ruling is None else f" Source of the threshold: {ruling.source}."
     little = "" if verdict.of_consequence else " Of little consequence, as this attention is neither used nor needed."
     return _plain(
-        f"**{definition.name}: {verdict.answer}.** {definition.means} {verdict.confidence}{little} "
+        f"**{definition.name}** means: {definition.means} Verdict: {verdict.answer}. "
+        f"{verdict.confidence}{source}{little} "
         f"Caveat: {definition.caveat} ({definition.paper})"
     )
 
@@ -136,7 +143,7 @@ def _made(report: Report, blocks: Sequence[Block]) -> Iterable[str]:
 
 
 def _facts(facts: Iterable[tuple[str, str]]) -> Iterable[str]:
-    return (f"{_plain(name)}: {_foreign(said)}" for name, said in facts)
+    return (f"{_plain(name)}: {_foreign(said)}" for name, said in facts if said)
 
 
 def _list(lines: Iterable[str]) -> str:
@@ -150,4 +157,4 @@ def _plain(text: str) -> str:
 
 def _foreign(text: str) -> str:
     """Names of corpora and classes are anybody's: no mark of them counts as Markdown or HTML."""
-    return _PUNCTUATION.sub(r"\\\1", one_line(text))
+    return _MARKUP.sub(r"\\\g<0>", one_line(text).strip())

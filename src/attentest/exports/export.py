@@ -39,6 +39,5 @@ def export(folder: str | Path | Run | Page | StudyResult, to: str, out: str | Pa
     if target is None:
         return text
     make_folder(target.parent)
-    # of a name that is no text there may be lone surrogates
-    write_bytes(target, text.encode("utf-8", "replace"))
+    write_bytes(target, text.encode())
     return target

@@ -21,11 +21,7 @@ _RATES = [field.name for field in fields(Rates)]
 
 def table(report: Report, blocks: Sequence[Block]) -> str:
     controls = dict.fromkeys(
-        name
-        for block in blocks
-        for verdict in block.verdicts
-        for ruling in verdict.rulings
-        for name in ruling.controls
+        name for block in blocks for verdict in block.verdicts for ruling in verdict.rulings for name in ruling.controls
     )
     rows = list(_rows(blocks, list(controls)))
     written = io.StringIO(newline="")
@@ -53,7 +49,7 @@ def _flat(ruling: Mapping[str, Any], controls: Sequence[str]) -> dict[str, Any]:
             row |= _spread(name, value, _RATES)
         elif name == "controls":
             for control in controls:
-                row |= _spread(f"control {control}", value.get(control), _ESTIMATE)
+                row |= _spread(f"control {one_line(control)}", value.get(control), _ESTIMATE)
         else:
             row["test" if name == "name" else name] = value
     return row
