@@ -15,13 +15,14 @@ from attentest.measures.estimate import (
     undefined,
 )
 from attentest.measures.means import mean, ratio, share, share_difference
-from attentest.measures.two_level import two_level, two_level_difference, two_level_of
+from attentest.measures.two_level import over_trainings, two_level, two_level_difference, two_level_of
 
 __all__ = [
     "Estimate",
     "bootstrap",
     "independent_difference",
     "mean",
+    "over_trainings",
     "ratio",
     "share",
     "share_difference",

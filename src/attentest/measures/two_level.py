@@ -48,7 +48,12 @@ def two_level_of(
     drawn = np.asarray(resampled, float)
     drawn = drawn.mean(1) if drawn.ndim == 2 else drawn
     low, high = np.nanquantile(drawn, [TAIL, 1 - TAIL]) if len(drawn) else (math.nan, math.nan)
-    return _interval(Estimate(float(each.mean()), float(low), float(high), n), [each])
+    return over_trainings(Estimate(float(each.mean()), float(low), float(high), n), each)
+
+
+def over_trainings(over_texts: Estimate, by_training: Float[np.ndarray, "trainings"]) -> Estimate:
+    """An estimate over texts of the mean over trainings, widened by how much the value differs between them."""
+    return _interval(over_texts, [by_training])
 
 
 def _interval(over_texts: Estimate, trainings: Sequence[Float[np.ndarray, "trainings"]]) -> Estimate:

@@ -109,7 +109,9 @@ class Run:
         for row in self.history.to_pylist():
             if row["epoch"] == kept:
                 return dict(row)
-        raise InputError(f"{self.path / 'history.parquet'} and result.json are not of one run: there is no epoch {kept}.")
+        raise InputError(
+            f"{self.path / 'history.parquet'} and result.json are not of one run: there is no epoch {kept}."
+        )
 
     @cached_property
     def history(self) -> pa.Table:

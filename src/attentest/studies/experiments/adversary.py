@@ -26,9 +26,9 @@ from attentest.studies.experiments.base import (
 )
 from attentest.studies.experiments.repeated import (
     REPEATS,
+    distance_over,
     f1_change,
     f1_change_cell,
-    mean_over,
     notes_on,
     repeated,
     runs_of,
@@ -120,8 +120,7 @@ class TrainedAdversary(Experiment):
             cells += [*cells_of_run(trained[0], variant), *cells_of_difference(variant, apart[0])]
             for run, far in zip(trained, apart, strict=True):
                 rows += _points("trained adversary", strength, far, predicted, scores(run)["f1"].value)
-            summary[f"JSD, λ = {strength:g}"] = mean_over(np.stack([one.jsd for one in apart]))
-            summary[f"TVD, λ = {strength:g}"] = mean_over(np.stack([one.tvd for one in apart]))
+            summary |= {f"{name}, λ = {strength:g}": estimate for name, estimate in distance_over(apart).items()}
             summary[f"F1, λ = {strength:g}"] = scores_over(trained)["f1"]
         for label in (*(f"seed {seed}" for seed in range(1, self.seeds + 1)), "uniform"):
             kind = "uniform weights" if label == "uniform" else "random seed"

@@ -13,7 +13,6 @@ from attentest.studies.experiments.repeated import REPEATS, labels_of, other_see
 from attentest.training.run import Run
 from attentest.trials.stored import StoredFinding
 
-
 REPRESENTATION, ATTENTION = "fix representation", "fix attention"
 
 

@@ -30,8 +30,8 @@ class Frozen(Experiment):
     is a new model with λ = `strength`.
 
     Meister et al. 2021 do not state λ. With the rest frozen a weak one stays with the base's weights, so several are
-    tried, and the weakest that is further away than a JSD of `far` on dev counts, or else the one furthest away. The base's
-    own weights would be no start: the divergence from them is least there, so that nothing moves.
+    tried, and the weakest that is further away than a JSD of `far` on dev counts, or else the one furthest away. The
+    base's own weights would be no start: the divergence from them is least there, so that nothing moves.
     """
 
     name: ClassVar[str] = "frozen"

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import numpy as np
 import pyarrow as pa
 
 from attentest.measures.intervals import Estimate, independent_difference
@@ -16,9 +15,9 @@ from attentest.studies.experiments.adversary import adversary_training, cells_of
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference
 from attentest.studies.experiments.repeated import (
     REPEATS,
+    distance_over,
     estimate_over,
     labels_of,
-    mean_over,
     notes_on,
     other_seeds,
     repeated,
@@ -78,7 +77,7 @@ class InformedAdversary(OfInformation):
         variant, trained = f"adversary, lambda={self.strength:g}", [runs[label] for label in self._labels]
         apart = [difference(runs[BASE], run) for run in trained]
         own = [*cells_of_run(trained[0], variant), *cells_of_difference(variant, apart[0])]
-        summary = {**result.conclusion.summary, "JSD, adversary": mean_over(np.stack([one.jsd for one in apart]))}
+        summary = {**result.conclusion.summary, "JSD, adversary": distance_over(apart)["JSD"]}
         return replace(result, conclusion=replace(result.conclusion, summary=summary), cells=[*result.cells, *own])
 
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 
 from attentest.interventions import permuted
-from attentest.measures.divergences import jsd
+from attentest.measures.divergences import LARGEST_JSD, jsd
 from attentest.measures.intervals import Estimate
 from attentest.studies.experiments.base import padded
 from attentest.studies.experiments.repeated import FEWEST, mean_over
@@ -43,7 +43,7 @@ class Pairs:
         )
 
     def mean(self, values: Float[np.ndarray, "pairs texts"]) -> Estimate:
-        return mean_over(self._of_trainings(values))
+        return mean_over(self._of_trainings(values), (0, LARGEST_JSD))
 
     def agreement(self) -> Estimate:
         """1 − mean JSD / mean JSD of permuted maps; its interval is that of the ratio's linear part."""
@@ -52,7 +52,8 @@ class Pairs:
         if not chance:  # no text has weights that another order would change
             return Estimate(math.nan, math.nan, math.nan, apart.shape[1])
         ratio = apart.mean() / chance
-        return mean_over(1 - ratio - (apart - ratio * permuted) / chance)
+        bounds = (1 - ratio - LARGEST_JSD / chance, 1 - ratio + ratio * LARGEST_JSD / chance)
+        return mean_over(1 - ratio - (apart - ratio * permuted) / chance, bounds)
 
     def _of_trainings(self, values: Float[np.ndarray, "pairs texts"]) -> Float[np.ndarray, "trainings texts"]:
         """The pseudo-values: k · mean over all pairs − (k − 1) · mean over the pairs that the training is not in."""
@@ -61,4 +62,5 @@ class Pairs:
             return values  # one pair: none is left without either training
         left = [[training not in pair for pair in self.numbers] for training in trainings]
         without = np.stack([values[there].mean(0) for there in left])
-        return len(trainings) * values.mean(0) - (len(trainings) - 1) * without
+        found: np.ndarray = len(trainings) * values.mean(0) - (len(trainings) - 1) * without
+        return found

@@ -11,9 +11,10 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float
 
-from attentest.measures.intervals import Estimate, bootstrap, over_trainings, two_level, two_level_of
+from attentest.measures.divergences import LARGEST_JSD
+from attentest.measures.intervals import Estimate, mean, over_trainings, two_level, two_level_of
 from attentest.studies.cells import GAIN, f1_draws, hits, scores
-from attentest.studies.experiments.base import BASE, Training
+from attentest.studies.experiments.base import BASE, Difference, Training
 from attentest.training.run import Run
 from attentest.trials.cells import Cell, cell
 
@@ -55,9 +56,18 @@ def notes_on(times: int) -> list[str]:
     ]
 
 
-def mean_over(values: Float[np.ndarray, "trainings texts"]) -> Estimate:
-    """The mean, with an interval over trainings and texts, or over texts alone where trainings are too few."""
-    return two_level(values) if len(values) >= FEWEST else bootstrap(values.mean(0))
+def mean_over(values: Float[np.ndarray, "trainings texts"], bounds: tuple[float, float]) -> Estimate:
+    """The mean, with an interval over trainings and texts, or over texts alone where trainings are too few; `bounds`
+    are those of a text's mean."""
+    return two_level(values, bounds) if len(values) >= FEWEST else mean(values.mean(0), bounds)
+
+
+def distance_over(found: Sequence[Difference]) -> dict[str, Estimate]:
+    """The mean JSD of weights and the mean TVD of predictions."""
+    return {
+        "JSD": mean_over(np.stack([one.jsd for one in found]), (0, LARGEST_JSD)),
+        "TVD": mean_over(np.stack([one.tvd for one in found]), (0, 1)),
+    }
 
 
 def statistic_over(by_training: Sequence[float], resampled: Float[np.ndarray, "resamples"], texts: int) -> Estimate:
@@ -73,14 +83,14 @@ def scores_over(runs: Sequence[Run]) -> dict[str, Estimate]:
     f1 = [scores(run)["f1"] for run in runs]
     drawn = np.mean([f1_draws(run) for run in runs], 0)
     return {
-        "accuracy": mean_over(np.stack([hits(run) for run in runs])),
+        "accuracy": mean_over(np.stack([hits(run) for run in runs]), (0, 1)),
         "f1": statistic_over([one.value for one in f1], drawn, f1[0].n),
     }
 
 
 def accuracy_change(runs: Sequence[Run], others: Sequence[Run]) -> Estimate:
     """The accuracy of runs less that of the others, training by training and text by text."""
-    return mean_over(np.stack([hits(run) - hits(other) for run, other in zip(runs, others, strict=True)]))
+    return mean_over(np.stack([hits(run) - hits(other) for run, other in zip(runs, others, strict=True)]), (-1, 1))
 
 
 def f1_change(runs: Sequence[Run], others: Sequence[Run]) -> Estimate:

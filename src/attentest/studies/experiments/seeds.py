@@ -15,7 +15,7 @@ from attentest.settings import setting
 from attentest.studies.cells import scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference, tidy_head
 from attentest.studies.experiments.pairs import Pairs
-from attentest.studies.experiments.repeated import FEWEST, mean_over, other_seeds
+from attentest.studies.experiments.repeated import FEWEST, distance_over, other_seeds
 from attentest.training.run import Run
 from attentest.trials.base import BIN_EDGES, BIN_NAMES, Chart, Conclusion, by_group, with_classes
 from attentest.trials.cells import cell
@@ -67,14 +67,14 @@ class Seeds(Experiment):
         )
         table = with_classes(table, runs[BASE].classes)
         f1 = [scores(runs[label])["f1"].value for label in labels]
-        pairs = Pairs.of([runs[label] for label in (BASE, *labels)])
+        to_base, pairs = distance_over(found), Pairs.of([runs[label] for label in (BASE, *labels)])
         summary = {
             self.keys["apart"]: pairs.mean(pairs.apart),
             self.keys["permuted"]: pairs.mean(pairs.permuted),
             self.keys["agreement"]: pairs.agreement(),
-            "mean JSD": mean_over(apart),
+            "mean JSD": to_base["JSD"],
             "largest JSD of a text": bootstrap(apart.max(0)),
-            "mean TVD": mean_over(change),
+            "mean TVD": to_base["TVD"],
             "F1 over seeds": bootstrap(np.array(f1)),
         } | by_group(table, "median_jsd", "bin", "predicted", statistic=np.median)
         answer = (
