@@ -23,7 +23,6 @@ HOSTILE = (
     "👩‍👩‍👧 שלום",
     "null",
     "1e5",
-    "",
 )
 RATES = Rates(texts=200, hit=0.97, false_alarm=0.04, miss=0.01, unclear=0.12, models=96)
 

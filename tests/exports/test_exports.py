@@ -132,7 +132,7 @@ def elements(name: str) -> list[str]:
     return Elements(front_matter(card(report(*blocks, title=name, notes=(name,)), blocks))[1]).names
 
 
-@pytest.mark.parametrize("name", filter(None, HOSTILE))
+@pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_no_markup_of_a_card(name: str) -> None:
     assert elements(name) == elements("reviews")
 
@@ -143,7 +143,7 @@ def test_no_signs_are_markup_of_a_card(name: str) -> None:
     assert elements(name) == elements("reviews")
 
 
-@pytest.mark.parametrize("name", filter(None, HOSTILE))
+@pytest.mark.parametrize("name", HOSTILE)
 def test_names_are_shown_as_they_are(name: str) -> None:
     body = front_matter(card(report(), [block(corpus=name)]))[1]
     assert f"classes: {one_line(name)}" in "".join(Elements(body).words)

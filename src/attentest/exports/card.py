@@ -16,7 +16,10 @@ from attentest.studies.verdict import Ruling, Verdict, calibration
 _SCORES = ("accuracy", "f1")  # of the model, as the Hub names them
 # what may begin or end markup; points and signs between digits are left alone, so that numbers stay readable
 _MARKUP = re.compile(r"[\\`*_\[\]<>|~&$#@:=^{}]|(?<!\d)\.|\.(?!\d)|(?<=\d)\)|^[-+]")
-_HEAD = ("attention is …", "answer", "decided by", "figure [95 % interval]", "texts", "threshold", "references", "controls", "error rates")  # fmt: skip
+_HEAD = (
+    *("attention is …", "answer", "decided by", "figure [95 % interval]", "texts", "threshold"),
+    *("references", "controls", "error rates"),
+)
 _NONE = "–"
 _READING = (
     "*yes* and *no* mean that the whole 95 % interval of the deciding figure meets or fails its threshold; *unclear*, "
