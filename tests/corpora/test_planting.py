@@ -36,7 +36,8 @@ ODD = (
 
 
 def texts_of(corpus: Corpus) -> list[str]:
-    return corpus.table["text"].to_pylist()
+    texts: list[str] = corpus.table["text"].to_pylist()
+    return texts
 
 
 def marked(corpus: Corpus) -> list[list[str]]:
@@ -109,7 +110,7 @@ def test_odd_texts(tokenizer: str, evidence: int, tmp_path: Path) -> None:
     )
     planted = plant(replace(plain, table=table, recipe={"max_tokens": 50}), 1, evidence=evidence)
     # read as a model reads them, cut to 50 tokens: all that is marked is there, and it is what was planted
-    settings = TextSettings(tokenizer=tokenizer, max_tokens=50)  # type: ignore[arg-type]
+    settings = TextSettings(tokenizer=tokenizer, max_tokens=50)
     read = Tokenizer(settings)
     for text, marks in zip(texts_of(planted), planted.table["rationale"].to_pylist(), strict=True):
         tokens = read.tokens(text)[:50]

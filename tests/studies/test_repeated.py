@@ -11,12 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_engine import Here
 
 import attentest
 from attentest.chance import keyed_uniform
+from attentest.engine import Store
+from attentest.engine.scheduler import run_plan
 from attentest.measures.intervals import Estimate, two_level, two_level_of
 from attentest.measures.quantiles import student_quantile
 from attentest.studies.cells import f1_difference
+from attentest.studies.expand import StudyPlan, expand
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.base import BASE
 from attentest.studies.experiments.pairs import Pairs
@@ -24,9 +28,13 @@ from attentest.studies.experiments.repeated import (
     accuracy_change,
     estimate_over,
     f1_change,
+    labels_of,
     notes_on,
     scores_over,
 )
+from attentest.studies.schema import Study
+from attentest.training.run import Run
+from attentest.trials.stored import finding_in
 
 LN2 = math.log(2)
 
@@ -208,3 +216,78 @@ def test_a_repeated_fix_starts_from_the_base_of_its_own_seed() -> None:
         "fix representation, seed 1": "seed 1",
         "fix representation, seed 2": "seed 2",
     }
+
+
+@pytest.fixture(scope="module")
+def repeated_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyPlan, Store]:
+    three = {"repeats": 3}
+    short = {"epochs": 1, "patience": 1}
+    study = Study(
+        "repeated",
+        corpora=("planted",),
+        columns={"rows": 150},
+        training={"epochs": 1, "dimension": 8, "hidden": 4, "select_by": "f1"},
+        texts=20,
+        experiments={
+            "uniform": {"weights": ["uniform"], **three},
+            "guides": {**short, **three},
+            "adversary": {"lambdas": [0.001], "seeds": 2, "far": 0.0, **short, **three},
+            "fix": {"runs": 2, **three},
+            "informed-adversary": {"strength": 0.001, "runs": 2, **short, **three},
+            "gumbel": {"runs": 2, **three},
+        },
+    )
+    planned, store = expand(study), Store(tmp_path_factory.mktemp("store"))
+    wanted = [step for ref, step in planned.results.items() if ref.kind == "experiment"]
+    assert run_plan(planned.plan, store, Here(store), targets=wanted).failed == {}
+    return planned, store
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [
+        ("uniform", ["F1, uniform − base", "accuracy, uniform − base", "f1, base"]),
+        ("guides", ["F1, base LSTM − uniform", "f1, adversary"]),
+        ("adversary", ["F1, far − base", "JSD, far", "JSD, furthest"]),
+        ("fix", ["Δ weighted τ, fix representation", "Δ weighted τ, fix attention"]),
+        ("informed-adversary", ["Δ weighted τ, adversary", "JSD, adversary"]),
+        ("gumbel", ["Δ weighted τ, gumbel"]),
+    ],
+)
+def test_repeated_experiments_as_a_whole(
+    name: str, entries: list[str], repeated_study: tuple[StudyPlan, Store]
+) -> None:
+    planned, store = repeated_study
+    (step,) = [step for ref, step in planned.results.items() if (ref.kind, ref.name) == ("experiment", name)]
+    finding = finding_in(store.path(step.key))
+    assert not any("do not cover" in note for note in finding.record.notes)
+    for entry in entries:
+        estimate = finding.summary[entry]
+        assert estimate.low <= estimate.value <= estimate.high, entry
+    runs = {role: Run(store.path(key)) for role, key in step.inputs.items() if role.startswith("run ")}
+    assert {run.record.training.seed for run in runs.values()} == {0, 1, 2}
+    for run in runs.values():  # what judges a model selects its epoch
+        expected = "loss" if run.record.training.objective == "adversary" else "f1"
+        assert run.record.training.select_by == expected
+    if name == "uniform":
+        pairs = [("uniform", BASE), ("uniform, seed 1", "seed 1"), ("uniform, seed 2", "seed 2")]
+        change = [runs[f"run {a}"].metrics["f1"] - runs[f"run {b}"].metrics["f1"] for a, b in pairs]
+        assert finding.summary["F1, uniform − base"].value == pytest.approx(np.mean(change))
+    if name in ("fix", "gumbel"):
+        variant = "fix attention" if name == "fix" else "gumbel"
+        taus = [
+            [finding_in(store.path(step.inputs[f"finding {label} information"])).summary["weighted τ"].value
+             for label in labels_of(kind, 3)]
+            for kind in (BASE, variant)
+        ]  # fmt: skip
+        expected_loss = np.mean(np.array(taus[0]) - np.array(taus[1]))
+        assert finding.summary[f"Δ weighted τ, {variant}"].value == pytest.approx(expected_loss)
+
+
+def test_other_seeds_of_the_base_are_trained_once_for_all_experiments() -> None:
+    experiments = {"seeds": {"seeds": 2}, **{name: {"repeats": 3} for name in ("uniform", "fix", "gumbel")}}
+    study = Study("shared", corpora=("planted",), columns={"rows": 100}, experiments=experiments)
+    names = [step.name for step in expand(study).plan if step.work.endswith("training:run")]
+    assert sum(name.endswith(", seed 1") and name.count(",") == 1 for name in names) == 1
+    assert len(names) == len(set(names))

@@ -7,12 +7,13 @@ import math
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from attentest.measures.bounded_means import lower_limits, upper_limits
+from attentest.measures.bounded_means import Limits, Samples, lower_limits, upper_limits
 from attentest.measures.estimate import TAIL, Estimate, undefined
 from attentest.measures.quantiles import beta_quantile, student_quantile
 
 Values = Float[np.ndarray, "texts"]
-ENOUGH = 40  # values that carry the variance, from which on Student's t covers what it promises
+Bounds = tuple[float, float] | None
+ENOUGH = 25  # values that carry the variance: with fewer, Student's interval covers too little
 
 
 def share(hits: Shaped[np.ndarray, "texts"]) -> Estimate:
@@ -26,12 +27,13 @@ def share(hits: Shaped[np.ndarray, "texts"]) -> Estimate:
     return Estimate(found / n, low, high, n)
 
 
-def mean(values: Shaped[np.ndarray, "texts"], bounds: tuple[float, float] | None = None) -> Estimate:
+def mean(values: Shaped[np.ndarray, "texts"], bounds: Bounds = None) -> Estimate:
     """The mean of values over texts (NaN left out), with the `bounds` that no value can leave.
 
-    Student's interval where many values carry the variance. Where few do (a small sample, or rare values far from the
-    others), and bounds are known, Gaffke's limits, which make no assumption on the distribution. Without bounds
-    nothing is known about values that were not seen: a single value, or values that are all equal, have no interval.
+    Student's interval where enough values carry the variance (n / kurtosis). Where few do, in small samples and where
+    values far from the others are rare, Gaffke's limits, which assume nothing about the distribution but its bounds.
+    Where no bounds are given, the extremes of the sample take their place, and the interval is at least Student's:
+    nothing is known about larger values that were not seen, so a single value or equal values have no interval (NaN).
     """
     kept = _defined(values)
     if not len(kept):
@@ -40,27 +42,25 @@ def mean(values: Shaped[np.ndarray, "texts"], bounds: tuple[float, float] | None
     return Estimate(float(kept.mean()), float(low[0]), float(high[0]), len(kept))
 
 
-def mean_limits(
-    samples: Float[np.ndarray, "samples texts"], bounds: tuple[float, float] | None
-) -> tuple[Float[np.ndarray, "samples"], Float[np.ndarray, "samples"]]:
+def mean_limits(samples: Samples, bounds: Bounds) -> tuple[Limits, Limits]:
     """The limits of `mean` for each row of a matrix without NaN."""
     n = samples.shape[1]
     centre = samples.mean(1)
-    off = samples - centre[:, None]
-    squares = np.square(off).sum(1)
-    constant = np.ptp(samples, axis=1) == 0
-    half = np.full(len(samples), np.nan)
-    if n > 1:
-        half = student_quantile(1 - TAIL, n - 1) * np.sqrt(squares / (n - 1) / n)
-        half[constant] = np.nan
+    least, most = samples.min(1), samples.max(1)
+    varied = most > least
+    squares = np.square(samples - centre[:, None])
+    variance = squares.sum(1) / max(n - 1, 1)
+    half = student_quantile(1 - TAIL, max(n - 1, 1)) * np.sqrt(variance / n)
     low, high = centre - half, centre + half
+    carrying = np.zeros(len(samples))
+    np.divide(squares.sum(1) ** 2, np.square(squares).sum(1), out=carrying, where=varied)
+    few = carrying < ENOUGH
     if bounds is not None:
-        carrying = np.zeros(len(samples))  # n / kurtosis: how many values carry the variance
-        np.divide(squares**2, np.square(np.square(off)).sum(1), out=carrying, where=~constant)
-        few = carrying < ENOUGH
         low[few], high[few] = lower_limits(samples[few], bounds[0]), upper_limits(samples[few], bounds[1])
-        low, high = np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
-    return low, high
+        return np.maximum(low, bounds[0]), np.minimum(high, bounds[1])
+    low[few] = np.minimum(low[few], lower_limits(samples[few], least[few]))
+    high[few] = np.maximum(high[few], upper_limits(samples[few], most[few]))
+    return np.where(varied, low, np.nan), np.where(varied, high, np.nan)
 
 
 def share_difference(first: Shaped[np.ndarray, "texts"], second: Shaped[np.ndarray, "texts"]) -> Estimate:

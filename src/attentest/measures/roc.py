@@ -8,9 +8,10 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from attentest.measures.estimate import TAIL, Estimate, undefined
-from attentest.measures.intervals import RESAMPLES
+from attentest.measures.intervals import RESAMPLES, mean
 
 Scores = Float[np.ndarray, "scores"]
+Wins = Float[np.ndarray, "positives negatives"]
 Clusters = tuple[Shaped[np.ndarray, "positives"], Shaped[np.ndarray, "negatives"]]
 
 
@@ -28,7 +29,8 @@ def auroc(positive: Scores, negative: Scores, clusters: Clusters | None = None, 
 
     `clusters` name what each score belongs to (those of the positives, those of the negatives), such as the
     architecture of a model: scores of the same cluster are alike, and the interval resamples whole clusters. Without
-    them it is DeLong's, on the logit scale so that it stays within 0 and 1. `n` is the number of scores.
+    them it has the two parts of DeLong's, each with the limits of `mean`, so that a perfect separation of few scores
+    has an interval too. `n` is the number of scores.
     """
     sides = [np.asarray(scores, float) for scores in (positive, negative)]
     kept = [~np.isnan(scores) for scores in sides]
@@ -44,24 +46,21 @@ def auroc(positive: Scores, negative: Scores, clusters: Clusters | None = None, 
     return Estimate(area, *_resampled(wins, rows, columns, seed), n)
 
 
-def _wins(positive: Scores, negative: Scores) -> Float[np.ndarray, "positives negatives"]:
+def _wins(positive: Scores, negative: Scores) -> Wins:
     wins: np.ndarray = (np.sign(positive[:, None] - negative[None]) + 1) / 2
     return wins
 
 
-def _delong(wins: Float[np.ndarray, "positives negatives"]) -> tuple[float, float]:
-    area = float(wins.mean())
-    rows, columns = wins.shape
-    if min(rows, columns) < 2:
-        return math.nan, math.nan
-    variance = wins.mean(1).var(ddof=1) / rows + wins.mean(0).var(ddof=1) / columns
-    half = 1.96 * math.sqrt(variance)
-    return max(0.0, area - half), min(1.0, area + half)
+def _delong(wins: Wins) -> tuple[float, float]:
+    """Its variance has two parts: how positives vary in the share of negatives below them, and the reverse."""
+    over_positives, over_negatives = mean(wins.mean(1), (0, 1)), mean(wins.mean(0), (0, 1))
+    area = over_positives.value
+    below = math.hypot(area - over_positives.low, area - over_negatives.low)
+    above = math.hypot(over_positives.high - area, over_negatives.high - area)
+    return max(0.0, area - below), min(1.0, area + above)
 
 
-def _resampled(
-    wins: Float[np.ndarray, "positives negatives"], first: np.ndarray, second: np.ndarray, seed: int
-) -> tuple[float, float]:
+def _resampled(wins: Wins, first: np.ndarray, second: np.ndarray, seed: int) -> tuple[float, float]:
     """Quantiles of the area over draws of clusters; a draw without positives or without negatives has none."""
     names, place = np.unique(np.concatenate([first, second]), return_inverse=True)
     sums, sizes = np.zeros((2, len(names), len(names)))

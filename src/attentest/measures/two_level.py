@@ -9,18 +9,18 @@ import numpy as np
 from jaxtyping import Float
 
 from attentest.measures.estimate import TAIL, Estimate, undefined
-from attentest.measures.means import mean
+from attentest.measures.means import Bounds, mean
 from attentest.measures.quantiles import student_quantile
 
 ByTraining = Float[np.ndarray, "trainings texts"]
-Bounds = tuple[float, float] | None
 
 
 def two_level(values: ByTraining, bounds: Bounds = None) -> Estimate:
     """The mean over trainings and texts (a text that is NaN in any training is left out).
 
-    The variance is s²(means of trainings)/k + s²(means of texts)/n, with Satterthwaite's degrees of freedom; `bounds`
-    as for `mean`. A single training has no interval: how much another would differ is not known.
+    The interval of `mean` over texts (`bounds` as there) and Student's over trainings, whose half-widths are added as
+    squares; Satterthwaite's degrees of freedom would give less, but cover too little with three trainings. A single
+    training has no interval (NaN): how much another would differ is not known.
     """
     kept = _defined(values)
     return _interval(mean(kept.mean(0), bounds), [kept.mean(1)])
@@ -57,21 +57,16 @@ def over_trainings(over_texts: Estimate, by_training: Float[np.ndarray, "trainin
 
 
 def _interval(over_texts: Estimate, trainings: Sequence[Float[np.ndarray, "trainings"]]) -> Estimate:
-    """The interval over texts, widened by the variance between trainings."""
+    """The interval over texts, widened by those over trainings: squares of half-widths add up."""
     value, n = over_texts.value, over_texts.n
     if any(len(means) < 2 for means in trainings):
         return undefined(n, value)
-    between = [float(means.var(ddof=1)) / len(means) for means in trainings]
-    degrees = [len(means) - 1 for means in trainings]
-
-    def half(over_texts: float) -> float:
-        freedom = max(n - 1, 1)
-        within = (over_texts / student_quantile(1 - TAIL, freedom)) ** 2
-        variances, squares = sum(between) + within, within**2 / freedom
-        squares += sum(variance**2 / free for variance, free in zip(between, degrees, strict=True))
-        return student_quantile(1 - TAIL, variances**2 / squares) * math.sqrt(variances) if variances else 0.0
-
-    return Estimate(value, value - half(value - over_texts.low), value + half(over_texts.high - value), n)
+    halves = [
+        student_quantile(1 - TAIL, len(means) - 1) * math.sqrt(means.var(ddof=1) / len(means)) for means in trainings
+    ]
+    low = value - math.hypot(value - over_texts.low, *halves)
+    high = value + math.hypot(over_texts.high - value, *halves)
+    return Estimate(value, low, high, n)
 
 
 def _defined(values: ByTraining) -> ByTraining:

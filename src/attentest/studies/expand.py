@@ -13,7 +13,7 @@ from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
 from attentest.files import hash_of, is_file
 from attentest.models import ModelSettings
-from attentest.models.build import check_pair, check_single, sites_of
+from attentest.models.build import PAIR_MODELS, check_pair, check_single, sites_of
 from attentest.models.settings import refuse_added_parts
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
@@ -178,7 +178,7 @@ def take(plan: Plan, run: Run) -> Step:
 
 def models_for(study: Study, corpus: Corpus) -> Sequence[Mapping[str, Any]]:
     """Models that say how they read pairs are for those, and the others for single texts, unless there are no such."""
-    asked = [model for model in study.models if "decoder" in model or "pairing" in model]
+    asked = [model for model in study.models if model.get("decoder") in PAIR_MODELS or "pairing" in model]
     pairs = corpus.kind == "pair"
     found = list(asked) if pairs and asked else [model for model in study.models if model not in asked]
     if not found:

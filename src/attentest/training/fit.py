@@ -58,9 +58,7 @@ def fit(
     """Train from where `progress` stands; afterwards the model has the weights of its best epoch."""
     progress = progress or Progress()
     train, dev = data.of_split("train"), data.of_split("dev")
-    if objective is None:
-        weigh = settings.class_weights and data.corpus.answers is None
-        objective = Labels(class_weights(data.labels[train], len(data.corpus.classes), weigh).to(device))
+    objective = objective or labels_of(data, settings, device)
     per_epoch = math.ceil(len(train) / settings.batch_size)
     while not progress.is_over(settings):
         epoch = progress.epoch + 1
@@ -91,6 +89,13 @@ def fit(
         save(model, optimizer, progress)
     model.load_state_dict(progress.best)
     return progress
+
+
+def labels_of(data: TokenizedCorpus, settings: TrainingSettings, device: torch.device | str) -> Labels:
+    """The objective of the training labels, in a corpus of questions with equal weights."""
+    weigh = settings.class_weights and data.corpus.answers is None
+    labels = data.labels[data.of_split("train")]
+    return Labels(class_weights(labels, len(data.corpus.classes), weigh).to(device))
 
 
 def training_step(model: Reader, optimizer: PaperOptimizer, batch: Batch, objective: Objective) -> float:

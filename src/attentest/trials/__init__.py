@@ -29,6 +29,7 @@ TRIALS = {
     "dispersion": "attentest.trials.dispersion:Dispersion",
     "information": "attentest.trials.information:Information",
     "rationale": "attentest.trials.rationale:Rationale",
+    "swaps": "attentest.trials.swaps:Swaps",
 }
 
 
