@@ -19,18 +19,19 @@ from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
 from attentest.studies.published import fingerprint_of
-from attentest.studies.results import EXPERIMENT, INSTANCES, RUN, TRIAL, Failure, ResultRef
+from attentest.studies.results import BASELINE, EXPERIMENT, INSTANCES, RUN, TRIAL, Failure, ResultRef
 from attentest.studies.schema import BUDGETS, LEAST, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
 from attentest.training.folder import FILES
 from attentest.training.run import Run
+from attentest.training.settings import sort_settings
 from attentest.trials import TRIALS, make_trial, trial_class
 from attentest.trials.instances import HEAT_MAPS, SHOWN
 
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
-TRAINING_COST, TRIAL_COST, START = 2.5e-5, 5e-5, 2.0
+TRAINING_COST, TRIAL_COST, BASELINE_COST, START = 2.5e-5, 5e-5, 5e-6, 2.0
 CHARACTERS = 5.5  # of a token with what follows it, about
 PLANTED = 0.5  # the share of rows with planted words, where a training asks for them
 CHEAP = 2  # trials of a model that cost no more share one reading of its texts, and so do the others
@@ -129,6 +130,8 @@ def add_corpus(
             base = None if taken is None else take(found.plan, taken)
             block = _Block(study, found.plan, corpus, prepared, own, model, seed, base, device=found.device)
             block.add(found.results)
+            if found.kind == "audit" and corpus.answers != "entities":  # those are no fixed set of classes
+                block.add_baseline(found.results)
 
 
 def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus) -> tuple[Step, Corpus]:
@@ -203,6 +206,20 @@ class _Block:
     name: str | None = None  # what it is called instead of by its corpus and model
     device: str = "auto"
     planted: set[str] = field(default_factory=set)  # labels of the trainings on planted words
+
+    def add_baseline(self, results: dict[ResultRef, Step]) -> None:
+        """What a classifier without attention makes of the same tokens."""
+        assert self.prepared is not None
+        text = asdict(sort_settings(self.corpus, self.training).text)
+        settings = {"text": {name: value for name, value in text.items() if name not in ("vectors", "dimension")}}
+        step = self.plan.add(
+            f"baseline of {self._label(BASE)}",
+            f"{STEPS}.baseline:run",
+            settings,
+            {"corpus": self.prepared},
+            seconds=START + self.tokens[0] * BASELINE_COST,
+        )
+        results[self._ref(str(len(results)), BASELINE, BASELINE)] = step
 
     def add(self, results: dict[ResultRef, Step]) -> None:
         refuse_added_parts(model_settings(self.model))
