@@ -229,7 +229,7 @@ def variant(
     jsd: float,
     name: str | None = None,
 ) -> Variant:
-    return Variant(name or role, role, weights, max(weights), predicted, probability, tvd, jsd)
+    return Variant(name or role, role, weights, predicted, probability, tvd, jsd)
 
 
 def hostile_instance() -> Instance:

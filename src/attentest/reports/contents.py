@@ -50,7 +50,6 @@ class Variant:
     name: str
     role: Role  # a model is one of two that are compared
     weights: Sequence[float]
-    largest: float  # of all tokens, shown or not
     predicted: str
     probability: float
     tvd: float  # of the prediction, to the first variant's

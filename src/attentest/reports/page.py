@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from attentest.reports.contents import Report
-from attentest.reports.parts import formatting
+from attentest.reports.parts import formatting, heatmap_blocks
 from attentest.reports.parts.bundle import bundle
 from attentest.reports.parts.islands import code, fingerprint, island
 from attentest.reports.parts.outline import Outline
@@ -70,7 +70,7 @@ def _environment() -> Environment:
         "flat": formatting.flat,
         "island": island,
     }
-    environment.globals |= {"interval": formatting.interval}
+    environment.globals |= {"interval": formatting.interval, "heat_legend": heatmap_blocks.legend()}
     return environment
 
 
