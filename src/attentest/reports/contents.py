@@ -71,6 +71,26 @@ class Instance:
 
 
 @dataclass(frozen=True)
+class Score:
+    """How good the model is, or something simpler to compare it with."""
+
+    name: str
+    figure: Estimate
+    about: str  # which measure, on which texts
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """What a reader should know first."""
+
+    scores: Sequence[Score]
+    answer: str  # may the attention be shown as an explanation: yes, no, unclear or not tested
+    says: str  # the same in words, with the sense in which it may
+    because: Sequence[str]
+    advice: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Block:
     """One model on one corpus."""
 
@@ -81,6 +101,7 @@ class Block:
     sections: Sequence[Section]
     instances: Sequence[Instance] = ()
     files: Mapping[str, str] = field(default_factory=dict)  # CSV, Parquet -> path of the instances' table
+    first: FirstScreen | None = None  # where it has verdicts
 
 
 @dataclass(frozen=True)

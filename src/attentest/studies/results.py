@@ -75,6 +75,7 @@ class ModelResult:
     test_rows: dict[str, int]
     settings: ModelRecord | None  # None: a custom model
     instances: str | None  # path of the table of heat maps
+    baseline: dict[str, float | None] | None = None  # metrics of a model without attention, on the same texts
 
 
 @dataclass(frozen=True)
