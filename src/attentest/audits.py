@@ -76,6 +76,7 @@ class CorpusGiven(TypedDict, total=False):
     encoding: str | None
     separator: str | None
     data_dir: str | Path | None
+    plant: float | None
 
 
 class AuditGiven(CorpusGiven, SettingsGiven, total=False):
@@ -210,9 +211,9 @@ def _source(source: Source, columns: dict[str, Any]) -> tuple[str | Run | Corpus
     if isinstance(source, Run):
         return source, None, columns
     if isinstance(source, Corpus):
-        if columns:
-            raise InputError(f"The corpus is already loaded; `{next(iter(columns))}` only applies to files and frames.")
-        return source, source, {}
+        for name in columns:
+            if name != "plant":
+                raise InputError(f"The corpus is already loaded; `{name}` only applies to files and frames.")
     corpus = load(source, **columns)
     return corpus, corpus, {}
 

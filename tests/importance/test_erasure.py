@@ -21,7 +21,7 @@ from attentest.models.alignments import Additive
 from attentest.text.batches import Batch
 
 WORDS, DIMENSION, HIDDEN = 30, 6, 8
-PROJECTIONS = ["softmax", "sparsemax", "entmax:1.3", "sparsegen:0.5", "gumbel-softmax", "uniform", "preset"]
+PROJECTIONS = ["softmax", "sparsemax", "entmax:1.3", "sparsegen:0.5", "gumbel-softmax", "hard", "uniform", "preset"]
 RAGGED = [1, 7, 2, 13, 1, 7, 4]
 
 

@@ -182,7 +182,7 @@ def test_two_classes_have_one_logit_against_zero(encoder: str, self_projection: 
 
 
 def is_sparse(projection: str) -> bool:
-    return projection.startswith(("sparse", "entmax"))
+    return projection.startswith(("sparse", "entmax", "hard"))
 
 
 @over_pairs(MODELS)
@@ -222,7 +222,7 @@ def test_eval_mode_is_deterministic_and_draws_nothing(encoder: str, self_project
     assert torch.equal(torch.get_rng_state(), before)
     model.train()
     third, fourth = model(batch)[0], model(batch)[0]
-    assert torch.equal(third, fourth) == (projection != "gumbel-softmax")
+    assert torch.equal(third, fourth) == (projection not in ("gumbel-softmax", "shuffled"))
 
 
 def test_gumbel_noise_reaches_self_attention_in_training_only() -> None:

@@ -175,6 +175,8 @@ def test_settings_that_do_not_go_together() -> None:
         ModelSettings(decoder="contxt")
     with pytest.raises(attentest.InputError, match="needs pairs of texts"):
         make_model(ModelSettings(decoder="context+query"), torch.randn(WORDS, DIMENSION), 2)
+    with pytest.raises(attentest.InputError, match="'context\\+mean' needs single texts"):
+        make_model(ModelSettings(decoder="context+mean"), torch.randn(WORDS, DIMENSION), 2, kind="pair")
 
 
 @pytest.mark.parametrize("decoder", DECODERS)

@@ -32,10 +32,12 @@ SPECS = [
     "gumbel-softmax",
     "gumbel-softmax:0.1",
     "gumbel-softmax:5",
+    "hard",
+    "shuffled",
     "uniform",
 ]
-LEARNED = [spec for spec in SPECS if spec != "uniform"]
-SMOOTH = ["softmax", "entmax:1", "gumbel-softmax", "gumbel-softmax:5"]
+LEARNED = [spec for spec in SPECS if spec not in ("uniform", "hard")]
+SMOOTH = ["softmax", "entmax:1", "gumbel-softmax", "gumbel-softmax:5", "shuffled"]
 SPARSE = [spec for spec in LEARNED if spec.startswith(("sparse", "entmax")) and spec != "entmax:1"]
 LENGTHS = torch.tensor([1, 2, 3, 7, 12])
 MASK = torch.arange(12) < LENGTHS[:, None]
@@ -57,7 +59,7 @@ def weigh_list(spec: str, *scores: float) -> list[float]:
 
 def test_specs_here_cover_the_registry() -> None:
     assert {spec.partition(":")[0] for spec in SPECS} | {"preset", "random"} == set(PROJECTIONS)
-    assert set(SELF_PROJECTIONS) == set(PROJECTIONS) - {"uniform", "random", "preset"}
+    assert set(SELF_PROJECTIONS) == set(PROJECTIONS) - {"uniform", "random", "preset", "hard", "shuffled"}
 
 
 # --- on the simplex of the real tokens, whatever the scores
@@ -144,7 +146,7 @@ def most_off(spec: str, tokens: int) -> float:
     return epsilon * (1 if spec in SPARSE or spec == "uniform" else math.sqrt(tokens))
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "hard"])
 def test_equal_scores_get_equal_weights(spec: str) -> None:
     for score in (0.0, 1e4, -1e30, 1e-8):
         weights = weigh(spec, torch.full((5, 12), score), MASK)
@@ -223,7 +225,7 @@ def twin(spec: str, scores: np.ndarray) -> np.ndarray:
         return best_of_subsets(scores, 0.0)
     if name == "gumbel-softmax":
         return softmax_twin(scores / float(parameter or 0.8))
-    if name == "softmax" or parameter == "1":
+    if name in ("softmax", "shuffled") or parameter == "1":
         return softmax_twin(scores)
     return entmax_twin(scores, float(parameter or 1.5))
 
@@ -386,7 +388,7 @@ def test_noise_is_for_training_only() -> None:
     assert (first - second).abs().max() > 0.05
     assert (first - quiet).abs().max() > 0.05
     for spec in SPECS:
-        if not spec.startswith("gumbel"):
+        if not spec.startswith(("gumbel", "shuffled")):
             assert torch.equal(weigh(spec, scores, MASK, training=True), weigh(spec, scores, MASK))
 
 
@@ -415,6 +417,73 @@ def test_noise_has_the_size_of_a_standard_gumbel_at_every_temperature() -> None:
         # standard errors: of the mean π/√(3n) = .009, of the variance √((μ4 − σ⁴)/n) = .029; five of them
         assert difference.mean().item() == pytest.approx(0.5, abs=0.045)
         assert difference.var().item() == pytest.approx(math.pi**2 / 3, abs=0.15)
+
+
+# --- all on one token
+
+
+def test_hard_is_the_first_of_the_largest_real_scores() -> None:
+    scores = random_scores(60, 5, 12)
+    weights = weigh("hard", scores.masked_fill(~MASK, 9), MASK)
+    for row, length in enumerate(LENGTHS.tolist()):
+        wanted = max(range(length), key=scores[row].tolist().__getitem__)
+        assert weights[row].tolist() == [float(place == wanted) for place in range(12)]
+    assert weigh_list("hard", 1, 3, 3, 2) == [0, 1, 0, 0]
+    assert weigh_list("hard", 1, 3, 3 + 1e-15, 2) == [0, 1, 0, 0]  # the same but for rounding
+    assert weigh_list("hard", 1, 3, 3 + 1e-9, 2) == [0, 0, 1, 0]
+
+
+def test_hard_is_trained_by_the_gradient_of_softmax_and_has_none_in_tests() -> None:
+    given_back = random_scores(61, 5, 12)
+    gradients = {}
+    for spec in ("hard", "softmax"):
+        scores = random_scores(62, 5, 12).requires_grad_()
+        (weigh(spec, scores, MASK, training=True) * given_back).sum().backward()
+        assert scores.grad is not None
+        gradients[spec] = scores.grad
+    assert torch.equal(gradients["hard"], gradients["softmax"])
+    scores = random_scores(62, 5, 12).requires_grad_()
+    assert not weigh("hard", scores, MASK).requires_grad
+
+
+# --- shuffled in training
+
+
+def test_shuffled_weights_are_the_same_weights_on_other_tokens_of_the_text() -> None:
+    scores = random_scores(63, 5, 12)
+    own = weigh("shuffled", scores, MASK)
+    assert torch.equal(own, weigh("softmax", scores, MASK))
+    torch.manual_seed(0)
+    moved = weigh("shuffled", scores, MASK, training=True)
+    assert torch.equal(moved.sort(-1).values, own.sort(-1).values)
+    assert (moved[~MASK] == 0).all()
+    assert (moved != own).any(1).tolist()[3:] == [True] * 2
+    torch.manual_seed(0)
+    assert torch.equal(moved, weigh("shuffled", scores, MASK, training=True))
+    assert not torch.equal(moved, weigh("shuffled", scores, MASK, training=True))
+
+
+def test_every_token_gets_every_weight_equally_often() -> None:
+    """χ² of 9 pairs of weight and place, whose rows and columns sum to 1: 4 degrees of freedom."""
+    draws = 6_000
+    scores = torch.tensor([0.0, 5.0, 1.0, 2.0]).expand(draws, -1)
+    mask = torch.tensor([True, False, True, True]).expand(draws, -1)
+    torch.manual_seed(3)
+    moved = weigh("shuffled", scores, mask, training=True)[:, [0, 2, 3]].argsort(1)
+    counts = torch.stack([moved[:, place].bincount(minlength=3) for place in range(3)])
+    assert float(((counts - draws / 3) ** 2 / (draws / 3)).sum()) < 18.47  # p = 0.001
+
+
+def test_the_gradient_of_a_shuffled_weight_comes_from_where_it_went() -> None:
+    scores = torch.tensor([0.3, -0.4, 1.0], dtype=torch.float64, requires_grad=True)
+    given_back = torch.tensor([1.0, 10.0, 100.0], dtype=torch.float64)
+    own = weigh("softmax", scores)
+    torch.manual_seed(1)
+    moved = weigh("shuffled", scores, training=True)
+    (found,) = torch.autograd.grad(moved @ given_back, scores)
+    went = [int((moved == weight).nonzero()) for weight in own]
+    (wanted,) = torch.autograd.grad(own @ given_back[went], scores)
+    assert torch.allclose(found, wanted)
 
 
 def test_temperature_sharpens_and_flattens() -> None:
@@ -467,7 +536,11 @@ def test_uniform_needs_no_scores() -> None:
         ("sparsmax", "did you mean 'sparsemax'"),
         ("entmx:1.3", "did you mean 'entmax'"),
         ("Softmax", "did you mean 'softmax'"),
-        ("zzz", "choose from: entmax, gumbel-softmax, preset, random, softmax, sparsegen, sparsemax, uniform"),
+        (
+            "zzz",
+            "choose from: entmax, gumbel-softmax, hard, preset, random, shuffled, softmax, sparsegen, sparsemax, "
+            "uniform",
+        ),
         ("", "choose from"),
     ],
 )

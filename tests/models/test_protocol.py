@@ -47,6 +47,7 @@ class Plain(nn.Module):
     ("settings", "kind", "capabilities"),
     [
         ({}, "single", {AffineModel, BiasModel, EmbeddingModel}),
+        ({"decoder": "context+mean"}, "single", {AffineModel, BiasModel, EmbeddingModel}),
         ({"structure": "hierarchical"}, "single", {BiasModel, EmbeddingModel, MultiSiteModel, PartsModel}),
         ({}, "pair", {AffineModel, BiasModel, EmbeddingModel, EmptyTextModel}),
         ({"decoder": "context+query"}, "pair", {EmbeddingModel, EmptyTextModel, ValuesModel}),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from told_on_dev import told
 
 import attentest
 from attentest.progress import Listener
@@ -20,8 +18,10 @@ from attentest.trials.instances import TRAINED
 
 
 @pytest.fixture(scope="module")
-def third(run: attentest.Run, corpus: attentest.Corpus) -> attentest.Run:
-    return attentest.train(corpus, run.path.parent / "third", epochs=1, dimension=16, hidden=8, seed=5)
+def adversaries(run: attentest.Run, corpus: attentest.Corpus) -> tuple[attentest.Run, attentest.Run]:
+    size: dict[str, Any] = {"epochs": 1, "dimension": 16, "hidden": 8, "objective": "adversary", "select_by": "loss"}
+    first, second = (attentest.train(corpus, base=run, strength=strength, **size) for strength in (0.0, 0.1))
+    return first, second
 
 
 def trained_rows(out: Path, base: attentest.Run, *others: attentest.Run) -> list[dict[str, Any]]:
@@ -51,22 +51,19 @@ def test_without_an_adversary_there_are_three_variants(run: attentest.Run, tmp_p
 
 
 def test_the_furthest_one_where_none_is_far(
-    run: attentest.Run, sibling: attentest.Run, third: attentest.Run, tmp_path: Path
+    run: attentest.Run, adversaries: tuple[attentest.Run, attentest.Run], tmp_path: Path
 ) -> None:
-    means = {other.path.name: float(np.mean(difference(run, other).jsd)) for other in (sibling, third)}
-    assert max(means.values()) < FAR
-    furthest = max((sibling, third), key=lambda other: means[other.path.name])
-    for n, order in enumerate(((sibling, third), (third, sibling))):
+    assert max(other.dev["jsd"] for other in adversaries) < FAR
+    furthest = max(adversaries, key=lambda other: other.dev["jsd"])
+    for n, order in enumerate((adversaries, adversaries[::-1])):
         assert_of(trained_rows(tmp_path / f"{n}", run, *order), run, furthest)
 
 
-def test_the_most_accurate_of_those_that_are_far(
-    run: attentest.Run, sibling: attentest.Run, third: attentest.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_most_accurate_on_dev_of_those_that_are_far_there(
+    run: attentest.Run, adversaries: tuple[attentest.Run, attentest.Run], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(step, "FAR", 0.0)  # both are
-    nearest = min((sibling, third), key=lambda other: difference(run, other).jsd.mean())
-    better = attentest.open_run(shutil.copytree(nearest.path, tmp_path / "better"))
-    result = json.loads((better.path / "result.json").read_text(encoding="utf-8"))
-    (better.path / "result.json").write_text(json.dumps(result | {"test": result["test"] | {"f1": 1.1}}))
-    others = {sibling, third} - {nearest} | {better}
-    assert_of(trained_rows(tmp_path / "out", run, *others), run, better)
+    copies = [told(other, tmp_path / f"{n}", jsd=FAR + 0.1, f1=0.5 + n / 10) for n, other in enumerate(adversaries)]
+    for n, order in enumerate((copies, copies[::-1])):
+        assert_of(trained_rows(tmp_path / f"out {n}", run, *order), run, copies[1])
+    nearer = told(adversaries[1], tmp_path / "nearer", jsd=FAR - 0.1, f1=0.9)
+    assert_of(trained_rows(tmp_path / "out", run, copies[0], nearer), run, copies[0])

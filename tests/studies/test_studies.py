@@ -78,7 +78,8 @@ CHARTS = {
 PAIRED = {
     ("finding", "flips"): ["flips, heaviest − random"],
     ("experiment", "uniform"): ["F1, uniform − base", "F1, random − base"],
-    ("experiment", "adversary"): ["F1, far − base", "JSD, far"],
+    ("experiment", "seeds"): ["mean JSD of pairs", "mean JSD of permuted maps", "agreement above permuted maps"],
+    ("experiment", "adversary"): ["F1, far − base", "JSD, far", "JSD, furthest"],
     ("experiment", "guides"): [f"F1, base LSTM − {name}" for name in ("uniform", "trained MLP", "adversary")],
     ("experiment", "fix"): ["Δ weighted τ, fix representation", "Δ weighted τ, fix attention"],
     ("experiment", "informed-adversary"): ["Δ weighted τ, adversary"],

@@ -47,7 +47,7 @@ def ruling(name: str, summaries: Summaries, thresholds: dict[str, float] | None 
 SIDES = {
     AT_LEAST: ("faithful.permutation", (TRIAL, "permutation"), "mean of median TVD", 0.1),
     MORE_THAN: ("faithful.removal", (TRIAL, "removal"), "mean ΔJS", 0.0),
-    AT_MOST: ("stable.seeds", (EXPERIMENT, "seeds"), "mean JSD", 0.2),
+    AT_MOST: ("stable.seeds", (EXPERIMENT, "seeds"), "mean JSD of pairs", 0.2),
 }
 
 
@@ -98,7 +98,7 @@ def test_losses_are_gains_turned_round() -> None:
 def test_a_figure_set_against_another() -> None:
     """0.5 [0.46, 0.53] − 0.2 [0.16, 0.23]: below by hypot(0.04, 0.03), above by hypot(0.03, 0.04)."""
     summaries = {
-        (EXPERIMENT, "seeds"): {"mean JSD": of(0.16, 0.23, 0.2)},
+        (EXPERIMENT, "seeds"): {"mean JSD of pairs": of(0.16, 0.23, 0.2)},
         (TRIAL, "adversary"): {"mean max JSD": of(0.46, 0.53, 0.5)},
     }
     found = ruling("stable.adversary", summaries)
@@ -142,7 +142,7 @@ def test_what_cannot_be_run_has_its_reason() -> None:
 def test_what_was_not_held_is_named_also_where_it_is_the_one_set_against() -> None:
     trial, seeds = (
         {(TRIAL, "adversary"): {"mean max JSD": of(0.4, 0.5)}},
-        {(EXPERIMENT, "seeds"): {"mean JSD": of(0, 1)}},
+        {(EXPERIMENT, "seeds"): {"mean JSD of pairs": of(0, 1)}},
     )
     assert ruling("stable.adversary", trial).why == "the experiment seeds was not run"
     assert ruling("stable.adversary", seeds).why == "the trial adversary was not run"
@@ -304,7 +304,7 @@ def test_few_texts_decide_nothing() -> None:
 
 def test_weights_that_cannot_move_are_not_set_against_the_seeds() -> None:
     found = {
-        (EXPERIMENT, "seeds"): {"mean JSD": of(0.0, 0.01)},
+        (EXPERIMENT, "seeds"): {"mean JSD of pairs": of(0.0, 0.01)},
         (TRIAL, "adversary"): {"mean max JSD": of(0.0, 0.02)},
     }
     still = ruling("stable.adversary", found)

@@ -14,6 +14,7 @@ from attentest.text.batches import Batch
 from attentest.text.sequences import Sequences
 from attentest.training.fit import Progress
 from attentest.training.objectives import Adversary
+from attentest.training.predict import Predictions
 from attentest.training.settings import ModelPart, TrainingSettings
 
 SMALL: dict[str, Any] = {"dimension": 12, "hidden": 8, "epochs": 2}
@@ -37,6 +38,17 @@ def test_the_adversary_by_hand() -> None:
     assert weights.grad[0, 2] == 0
 
 
+def test_how_far_an_adversary_is_by_hand() -> None:
+    # JSD of (.9, .1) and (.5, .5): m = (.7, .3); of (1, 0) and (.2, .8): m = (.6, .4); TVD .2 and .5
+    first = (0.9 * math.log(0.9 / 0.7) + 0.1 * math.log(0.1 / 0.3) + 0.5 * math.log(25 / 21)) / 2
+    second = (math.log(1 / 0.6) + 0.2 * math.log(0.2 / 0.6) + 0.8 * math.log(2)) / 2
+    sequences = Sequences(np.array([2, 3, 4, 5]), np.array([0, 2, 4]))
+    objective = Adversary(0.1, np.array([[0.3, 0.7], [0.5, 0.5]]), np.array([0.5, 0.5, 0.2, 0.8]), sequences)
+    said = np.array([[1.0, 0.0], [0.5, 0.5]])
+    found = objective.apart(Predictions(np.array([1, 0]), said, [np.array([1.0, 0.0]), np.array([0.9, 0.1])]))
+    assert found == pytest.approx({"jsd": (first + second) / 2, "tvd": (0.5 + 0.2) / 2})
+
+
 class Padded:
     """Sequences padded one wider than they need, as beside a longer text."""
 
@@ -58,6 +70,13 @@ def test_an_adversary_moves_attention_and_keeps_predictions(run: attentest.Run, 
         return float(np.mean([np.abs(np.array(a) - np.array(b)).sum() / 2 for a, b in pairs]))
 
     assert apart(far) > apart(near) + 0.05
+    # what a strength is chosen by is measured on dev, of the epoch that was kept
+    kept = [row for row in far.history.to_pylist() if row["epoch"] == far.dev["epoch"]]
+    assert kept == [far.dev]
+    assert far.dev["score"] == max(far.history["score"].to_pylist())
+    assert far.dev["jsd"] > near.dev["jsd"] + 0.01
+    assert 0 <= far.dev["tvd"] <= 1
+    assert "jsd" not in run.dev
 
 
 def test_frozen_parts_stay_and_taken_parts_start_as_they_were(run: attentest.Run, corpus: attentest.Corpus) -> None:

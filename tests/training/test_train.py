@@ -49,7 +49,7 @@ def test_same_seed_same_bytes_and_other_seed_other_weights(corpus: attentest.Cor
     assert contents(first.path)["model.safetensors"] != contents(other.path)["model.safetensors"]
 
 
-@pytest.mark.parametrize("projection", ["softmax", "gumbel-softmax"])
+@pytest.mark.parametrize("projection", ["softmax", "gumbel-softmax", "shuffled"])
 def test_a_stopped_training_goes_on_to_the_same_bytes(
     corpus: attentest.Corpus, tmp_path: Path, projection: str
 ) -> None:

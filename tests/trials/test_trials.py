@@ -83,7 +83,7 @@ def test_many_classes_take_the_general_ways() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [n for n in TRIALS if n not in ("correlation", "dispersion", "information", "rationale")]
+    "name", [n for n in TRIALS if n not in ("correlation", "dispersion", "erasure", "information", "rationale", "swaps")]
 )
 @pytest.mark.parametrize(
     ("margins", "weights"),

@@ -62,6 +62,14 @@ class CorpusOptions:
         None, "Folder of the papers' benchmarks.", otherwise="the variable ATTENTEST_DATA", metavar="FOLDER"
     )
     rows: int | None = setting(None, "Size of a random sample of the rows to use.", otherwise="all rows")
+    plant: float | None = setting(
+        None,
+        "Share of the rows (0–1) that get a new label and a made-up word that tells it, marked as their rationale.",
+        above=0,
+        most=1,
+        otherwise="",
+        metavar="SHARE",
+    )
     option: tuple[str, ...] = setting(
         (),
         "Option of a named corpus or layout, such as difficulty=0.5 for planted.",

@@ -13,6 +13,7 @@ from attentest.corpora.corpus import Corpus
 from attentest.corpora.encodings import check_name
 from attentest.corpora.files import load_files
 from attentest.corpora.frames import kind_of, load_frames
+from attentest.corpora.planting import plant as with_planted_words
 from attentest.corpora.sources import ALIASES, FORMATS, GENERATED, INSTALLED, corpus_names
 from attentest.corpora.stored import is_saved_corpus, open_corpus
 from attentest.errors import InputError, unknown_name
@@ -35,6 +36,7 @@ def load(
     separator: str | None = None,
     data_dir: str | Path | None = None,
     rows: int | None = None,
+    plant: float | None = None,
     **options: Any,
 ) -> Corpus:
     """Load a corpus.
@@ -46,7 +48,8 @@ def load(
 
     `text`, `label`, `second`, `split`, `id` and `rationale` name the columns of a file or frame; `positive` is the
     positive one of two classes; `name` is what the corpus is called in results; `separator` stands between the
-    columns of a csv file, if it should not be guessed; `rows` takes a random sample; other options go to the corpus
+    columns of a csv file, if it should not be guessed; `rows` takes a random sample; `plant` is the share of rows that
+    get a new label and a made-up word that tells it, marked as their rationale; other options go to the corpus
     (`difficulty=0.5` for planted).
     """
     asked = {"text": text, "label": label, "second": second, "split": split, "id": id, "rationale": rationale}
@@ -86,7 +89,9 @@ def load(
         corpus = replace(corpus, name=name)
     if rows is not None:
         corpus = corpus.sample(rows)
-    changed = {"name": name, "positive": positive, "rows": rows}
+    if plant is not None:
+        corpus = with_planted_words(corpus, plant)
+    changed = {"name": name, "positive": positive, "rows": rows, "plant": plant}
     if isinstance(source, Corpus) and all(value is None for value in changed.values()):
         return source
     origin |= {key: value for key, value in changed.items() if value is not None}

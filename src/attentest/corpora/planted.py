@@ -85,7 +85,7 @@ def evidence_words(label: int, difficulty: float = 1.0) -> tuple[str, ...]:
     """The evidence words that a class uses at a difficulty; those of a lower one come first."""
     count = round(EASY_WORDS * (HARD_WORDS / EASY_WORDS) ** difficulty)
     start = FILLERS + label * HARD_WORDS
-    return _lexicon()[start : start + count]
+    return lexicon()[start : start + count]
 
 
 def _row(
@@ -103,7 +103,7 @@ def _row(
     for vote, moved in zip(votes, negated, strict=False):
         own = evidence_words((vote - moved) % classes, difficulty)
         chosen.append(own[int(generator.integers(len(own)))])
-    chosen += [_lexicon()[i] for i in fillers]
+    chosen += [lexicon()[i] for i in fillers]
     words: list[str] = []
     marks: list[int] = []
     for i in generator.permutation(units):
@@ -121,7 +121,7 @@ def _split(block: int) -> str:
 
 
 @cache
-def _lexicon() -> tuple[str, ...]:
+def lexicon() -> tuple[str, ...]:
     """Made-up words of two syllables, in an order that is always the same: filler, then class by class."""
     syllables = [c + v for c in "bdfghjklmnprstvwyz" for v in "aeiou"]
     words = [first + second for first in syllables for second in syllables]

@@ -1,11 +1,12 @@
-"""Leave-one-out importance: how far the output moves when a token is taken out of the text (Jain & Wallace 2019;
-Meister et al. 2021 eq. 6)."""
+"""What a model makes of shorter texts: leave-one-out importance, how far the output moves when a token is taken out of
+the text (Jain & Wallace 2019; Meister et al. 2021 eq. 6), and texts of which only some tokens are left."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -63,6 +64,43 @@ def leave_one_out(
     return (probabilities.unsqueeze(1) - removed).abs().sum(-1).masked_fill(~mask, 0) / 2
 
 
+def left_probabilities(
+    model: AttentionModel,
+    batch: Batch,
+    texts: Int[Tensor, "copies"],
+    kept: Bool[Tensor, "copies tokens"],
+    *,
+    max_padded: int = 16_384,
+) -> Float[Tensor, "copies classes"]:
+    """The model's probabilities for copies of the batch's texts of which only some tokens, one at least, are left.
+
+    The copies are shorter texts, whose tokens keep their order, and the whole model runs on each; on copies that are
+    the same only once. Weights that came with the batch are renormalised over what is left. No more than `max_padded`
+    tokens, padding counted, are run at a time.
+    """
+    first, copy_of = _distinct(texts, kept)
+    texts, kept = texts[first], kept[first]
+    second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
+    found: Tensor | None = None
+    with evaluating(model), torch.inference_mode():
+        for some in _length_groups(kept.sum(1) + second, max_padded, shortest=1):
+            probabilities = _probabilities(model, _left_of(batch, texts[some], kept[some]))
+            found = probabilities.new_empty(len(texts), probabilities.shape[1]) if found is None else found
+            found[some] = probabilities
+    assert found is not None
+    return found[copy_of].clone()  # made outside of inference mode: a tensor like any other
+
+
+def _distinct(
+    texts: Int[Tensor, "copies"], kept: Bool[Tensor, "copies tokens"]
+) -> tuple[Int[Tensor, "distinct"], Int[Tensor, "copies"]]:
+    """The first copy of each kind, and the kind of every copy."""
+    number = texts.cpu().numpy().astype(np.int64)[:, None].view(np.uint8)
+    told = np.ascontiguousarray(np.concatenate((number, np.packbits(kept.cpu().numpy(), 1)), 1))
+    _, first, kind = np.unique(told.view(f"V{told.shape[1]}")[:, 0], return_index=True, return_inverse=True)
+    return torch.from_numpy(first).to(texts.device), torch.from_numpy(kind.ravel()).to(texts.device)
+
+
 def _run_again(
     model: AttentionModel, batch: Batch, removal: str, max_padded: int
 ) -> Float[Tensor, "batch tokens classes"]:
@@ -80,13 +118,19 @@ def _run_again(
 
 def _shortened(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"]) -> Batch:
     """A copy of a text for each place, without the token there."""
-    copies = batch.select(texts)
-    step = torch.arange(copies.mask.shape[1] - 1, device=texts.device)
-    kept = step + (step >= places.unsqueeze(1))
-    mask = copies.mask.gather(1, kept)
-    preset = None if copies.preset is None else renormalised(copies.preset.gather(1, kept), mask)
-    sentences = None if copies.sentences is None else copies.sentences.gather(1, kept)
-    return replace(copies, ids=copies.ids.gather(1, kept), mask=mask, preset=preset, sentences=sentences)
+    every = torch.arange(batch.mask.shape[1], device=texts.device)
+    return _left_of(batch, texts, batch.mask[texts] & (every != places.unsqueeze(1)))
+
+
+def _left_of(batch: Batch, texts: Int[Tensor, "copies"], kept: Bool[Tensor, "copies tokens"]) -> Batch:
+    """A copy of a text for each set of tokens that are kept, which move together."""
+    lengths = kept.sum(1, keepdim=True)
+    order = (~kept).byte().argsort(dim=1, stable=True)[:, : int(lengths.max())]
+    mask = torch.arange(order.shape[1], device=texts.device) < lengths
+    copies = batch.take(texts)
+    preset = None if copies.preset is None else renormalised(copies.preset.gather(1, order), mask)
+    sentences = None if copies.sentences is None else copies.sentences.gather(1, order)
+    return replace(copies, ids=copies.ids.gather(1, order), mask=mask, preset=preset, sentences=sentences)
 
 
 def _masked(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"]) -> Batch:

@@ -1,40 +1,40 @@
-"""Confidence intervals by the bootstrap."""
+"""Estimates with their 95 % intervals: each kind covers what it promises (`python -m benchmarks.coverage`)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
 
 import numpy as np
 from jaxtyping import Float
 
+from attentest.measures.estimate import (
+    Estimate,
+    independent_difference,
+    smallest_visible,
+    texts_to_decide,
+    undefined,
+)
+from attentest.measures.means import mean, ratio, share, share_difference
+from attentest.measures.two_level import over_trainings, two_level, two_level_difference, two_level_of
+
+__all__ = [
+    "Estimate",
+    "bootstrap",
+    "independent_difference",
+    "mean",
+    "over_trainings",
+    "ratio",
+    "share",
+    "share_difference",
+    "smallest_visible",
+    "texts_to_decide",
+    "two_level",
+    "two_level_difference",
+    "two_level_of",
+]
+
 RESAMPLES = 1000
 _VALUES_AT_ONCE = 4_000_000
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A statistic with its 95 % interval over `n` values."""
-
-    value: float
-    low: float
-    high: float
-    n: int
-
-    def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
-    def as_dict(self) -> dict[str, float]:
-        return asdict(self)
-
-
-def independent_difference(more: Estimate, less: Estimate) -> Estimate:
-    """more − less of two estimates whose errors have nothing to do with one another: their variances add up."""
-    value = more.value - less.value
-    below = math.hypot(more.value - more.low, less.high - less.value)
-    above = math.hypot(more.high - more.value, less.value - less.low)
-    return Estimate(value, value - below, value + above, min(more.n, less.n))
 
 
 def bootstrap(
@@ -44,11 +44,14 @@ def bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
-    """The statistic and its percentile interval over resampled rows; values that are not defined (NaN) are left out."""
+    """The statistic and its percentile interval over resampled rows; values that are not defined (NaN) are left out.
+
+    For medians and the like: of means and shares, `mean` and `share` have better ones.
+    """
     kept = np.asarray(values, float)
     kept = kept[~np.isnan(kept)]
     if not len(kept):
-        return Estimate(float("nan"), float("nan"), float("nan"), 0)
+        return undefined()
     generator = np.random.default_rng(seed)
     found: list[np.ndarray] = []
     step = max(1, _VALUES_AT_ONCE // len(kept))

@@ -8,13 +8,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentest.errors import InputError
-from attentest.models.classifier import Classifier
+from attentest.models.classifier import Classifier, MeanClassifier
 from attentest.models.hierarchical import Hierarchical
 from attentest.models.pair import Answers, PairClassifier, QueryPairClassifier
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL, ModelSettings
 
-PAIR_MODELS = {"context": PairClassifier, "context+query": QueryPairClassifier}  # by decoder
+SINGLE_MODELS = {"context": Classifier, "context+mean": MeanClassifier}  # by decoder
+PAIR_MODELS = {"context": PairClassifier, "context+query": QueryPairClassifier}
 
 
 def make_model(
@@ -30,7 +31,8 @@ def make_model(
         check_pair(settings)
         return PAIR_MODELS[settings.decoder](settings, vectors, classes, answers)
     check_single(settings)
-    return (Hierarchical if settings.structure == HIERARCHICAL else Classifier)(settings, vectors, classes)
+    chosen = Hierarchical if settings.structure == HIERARCHICAL else SINGLE_MODELS[settings.decoder]
+    return chosen(settings, vectors, classes)
 
 
 def sites_of(settings: ModelSettings) -> Sequence[str]:
@@ -40,10 +42,17 @@ def sites_of(settings: ModelSettings) -> Sequence[str]:
 def check_pair(settings: ModelSettings) -> None:
     if settings.structure == HIERARCHICAL:
         raise InputError("The structure 'hierarchical' needs single texts; for a corpus of pairs use 'flat'.")
+    if settings.decoder not in PAIR_MODELS:
+        raise InputError(
+            f"The decoder '{settings.decoder}' needs single texts; for a corpus of pairs use "
+            f"{' or '.join(map(repr, PAIR_MODELS))}."
+        )
 
 
 def check_single(settings: ModelSettings) -> None:
-    for name, usual in (("decoder", "context"), ("pairing", "independent")):
-        if getattr(settings, name) != usual:
-            given = getattr(settings, name)
-            raise InputError(f"The {name} '{given}' needs pairs of texts; for single texts use '{usual}'.")
+    for name, usual in (("decoder", SINGLE_MODELS), ("pairing", ("independent",))):
+        given = getattr(settings, name)
+        if given not in usual:
+            raise InputError(
+                f"The {name} '{given}' needs pairs of texts; for single texts use {' or '.join(map(repr, usual))}."
+            )

@@ -8,12 +8,16 @@ from torch import Tensor, nn
 
 from attentest.models.parts import Part
 from attentest.models.protocol import Encoded, Weights
+from attentest.models.summaries import mean_state
 
 NEVER = -1e9  # the logit of an answer that a text does not have: its probability is exactly 0
 
 DECODERS = {
     "context": Part(
-        "an affine map of the weighted states alone (all models of single texts; Vashishth et al. 2019)", lambda: None
+        "an affine map of the weighted states alone (most papers; pairs: Vashishth et al. 2019)", lambda: None
+    ),
+    "context+mean": Part(
+        "an affine map of the weighted states and of the mean state, a path around the attention", lambda: None
     ),
     "context+query": Part(
         "tanh of an affine map of the weighted states and the query, then another (Jain & Wallace 2019)", lambda: None
@@ -39,6 +43,19 @@ class AffineDecoder:
 
     def bias(self) -> Float[Tensor, "classes"]:
         return all_classes(self.decoder.bias)
+
+
+class MeanDecoder(nn.Linear):
+    """W c + V m + b, where m is the mean state of the text; W and b are the layer's own."""
+
+    def __init__(self, size: int, classes: int) -> None:
+        super().__init__(size, outputs(classes))
+        self.mean = nn.Linear(size, outputs(classes), bias=False)
+
+    def around(self, encoded: Encoded) -> Float[Tensor, "batch outputs"]:
+        """V m: what does not pass through the attention."""
+        added: Tensor = self.mean(mean_state(encoded.hidden, encoded.mask))
+        return added
 
 
 class QueryDecoder(nn.Module):

@@ -18,6 +18,8 @@ Scores = Float[Tensor, "*batch tokens"]
 Mask = Bool[Tensor, "*batch tokens"]
 Simplex = Float[Tensor, "*batch tokens"]
 
+ROUNDING = 64  # steps of a number type that two computations of the same score may differ by
+
 
 def softmax(scores: Scores, mask: Mask) -> Simplex:
     """argmin_p Σ p log p − p·z (Meister et al. 2021 eq. 1)."""
@@ -48,13 +50,36 @@ def entmax(scores: Scores, mask: Mask, alpha: float) -> Simplex:
     return weights.to(scores.dtype)
 
 
-def gumbel_softmax(scores: Scores, mask: Mask, temperature: float, noisy: bool) -> Simplex:
+def gumbel_softmax(scores: Scores, mask: Mask, temperature: float, training: bool) -> Simplex:
     """Softmax of (z + Gumbel noise) / temperature (Wen et al. 2022 §5.3); the noise is for training, so that tests
     repeat."""
-    if noisy:
+    if training:
         uniform = torch.rand_like(scores).clamp(torch.finfo(scores.dtype).tiny, 1 - 2**-24)
         scores = scores - (-uniform.log()).log()
     return softmax(scores / temperature, mask)
+
+
+def hard(scores: Scores, mask: Mask, training: bool) -> Simplex:
+    """All the weight on the token of the largest score, the first of equals; training goes on by softmax's gradient."""
+    real = scores.detach().masked_fill(~mask, -torch.inf)
+    largest = real.amax(-1, keepdim=True)
+    # a word that comes twice may have scores that differ by rounding, which hangs on the batch
+    equal = real >= largest - ROUNDING * torch.finfo(scores.dtype).eps * largest.abs().clamp(min=1)
+    one = torch.zeros_like(scores).scatter(-1, equal.to(torch.uint8).argmax(-1, keepdim=True), 1)
+    if not training:  # the true gradient is 0
+        return one
+    soft = softmax(scores, mask)
+    return one + (soft - soft.detach())
+
+
+def shuffled(scores: Scores, mask: Mask, training: bool) -> Simplex:
+    """Softmax whose weights change places at random in training, each text's among its own tokens; tests repeat."""
+    weights = softmax(scores, mask)
+    if not training:
+        return weights
+    order = torch.rand_like(scores).masked_fill(~mask, torch.inf).argsort(-1)  # padding comes last here and there
+    places = (~mask).to(torch.uint8).argsort(dim=-1, stable=True)
+    return torch.zeros_like(weights).scatter(-1, places, weights.gather(-1, order))
 
 
 def uniform(mask: Mask, dtype: torch.dtype) -> Simplex:
@@ -97,10 +122,18 @@ PROJECTIONS = {
     ),
     "gumbel-softmax": Part(
         "softmax with noise in training and a temperature (Wen et al. 2022)",
-        lambda z, mask, parameter, noisy, **_: gumbel_softmax(z, mask, parameter, noisy),
+        lambda z, mask, parameter, training, **_: gumbel_softmax(z, mask, parameter, training),
         0.8,
         lambda temperature: 0.001 <= temperature <= 1000,  # others overflow, or are softmax or uniform weights
         "above 0: from 0.001 to 1,000",
+    ),
+    "hard": Part(
+        "all the weight on one token, the gradient that of softmax",
+        lambda z, mask, training, **_: hard(z, mask, training),
+    ),
+    "shuffled": Part(
+        "softmax whose weights are shuffled within each text in training, so that attention learns nothing",
+        lambda z, mask, training, **_: shuffled(z, mask, training),
     ),
     "uniform": Part(
         "the same weight on every token, nothing learned (Wiegreffe & Pinter 2019)",
@@ -115,8 +148,11 @@ PROJECTIONS = {
         lambda z, mask, preset, **_: given(preset),
     ),
 }
-# self-attention must learn its weights
-SELF_PROJECTIONS = {name: part for name, part in PROJECTIONS.items() if name not in ("uniform", "random", "preset")}
+WITHOUT_SCORES = ("uniform", "random", "preset")
+# self-attention must learn its weights, and those of more than one token
+SELF_PROJECTIONS = {
+    name: part for name, part in PROJECTIONS.items() if name not in (*WITHOUT_SCORES, "hard", "shuffled")
+}
 
 
 class Projection:
@@ -125,10 +161,10 @@ class Projection:
     def __init__(self, spec: str) -> None:
         self.name = spec.partition(":")[0]
         self.part, self.parameter = choose("projection", spec, PROJECTIONS)
-        self.needs_scores = self.name in SELF_PROJECTIONS
+        self.needs_scores = self.name not in WITHOUT_SCORES
 
     def __call__(
         self, scores: Scores | None, mask: Mask, *, preset: Simplex | None = None, training: bool = False
     ) -> Simplex:
-        weights: Simplex = self.part.make(scores, mask, parameter=self.parameter, preset=preset, noisy=training)
+        weights: Simplex = self.part.make(scores, mask, parameter=self.parameter, preset=preset, training=training)
         return weights

@@ -87,8 +87,8 @@ class ModelSettings:
     )
     decoder: str = setting(
         "context",
-        "Input of the classifier of a pair model: the weighted text (context), or the question as well "
-        "(context+query).",
+        "Input of the classifier: the weighted text (context), and the question of a pair (context+query) or the mean "
+        "of a single text (context+mean) as well.",
         choices=_parts("decoder"),
         metavar="NAME",
     )
@@ -99,6 +99,8 @@ class ModelSettings:
         check_values(self)
         if self.pairing == "conditional" and self.encoder != "bilstm":
             raise InputError(f"The pairing 'conditional' needs the encoder bilstm, not {self.encoder}.")
+        if self.structure == HIERARCHICAL and self.decoder == "context+mean":
+            raise InputError("The decoder 'context+mean' needs `structure='flat'`.")
         if self.structure == HIERARCHICAL and self.projection in ("preset", "random"):
             raise InputError(
                 f"The projection '{self.projection}' sets weights over the whole text, but a hierarchical model has "
@@ -112,7 +114,7 @@ class ModelSettings:
         if self.structure == HIERARCHICAL:
             usual = (self.encoder, self.alignment) == ("bilstm", "additive")
             return "han" if usual else f"han-{encoder}+{self.alignment}"
-        return f"{encoder}+{self.alignment}" + ("+query" if self.decoder == "context+query" else "")
+        return f"{encoder}+{self.alignment}{self.decoder.removeprefix('context')}"
 
 
 def refuse_added_parts(settings: ModelSettings) -> None:

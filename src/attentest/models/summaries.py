@@ -6,10 +6,16 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 
+def mean_state(
+    hidden: Float[Tensor, "batch tokens hidden"], mask: Bool[Tensor, "batch tokens"]
+) -> Float[Tensor, "batch hidden"]:
+    return (hidden * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)
+
+
 class MeanSummary(nn.Module):
     """An encoder that is summarised by the mean of its states."""
 
     def summarise(
         self, hidden: Float[Tensor, "batch tokens hidden"], mask: Bool[Tensor, "batch tokens"]
     ) -> Float[Tensor, "batch hidden"]:
-        return (hidden * mask.unsqueeze(-1)).sum(1) / mask.sum(1, keepdim=True)
+        return mean_state(hidden, mask)

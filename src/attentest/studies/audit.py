@@ -17,7 +17,7 @@ from attentest.studies.experiments import make_experiment
 from attentest.studies.schema import Study
 from attentest.training.run import Run
 from attentest.training.settings import check_setting, sort_settings
-from attentest.trials import TRIALS
+from attentest.trials import TRIALS, trial_class
 
 GIVEN = ("uniform", "random", "preset")  # projections whose weights are not learned
 FEWEST_SENSIBLE = 500  # rows, however long they are
@@ -202,7 +202,7 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
 
 
 def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
-    names = [name for name in TRIALS if name != "rationale" or rationales]
+    names = [name for name in TRIALS if rationales or not trial_class(name).needs_rationale]
     return {name: dict(budget.trials.get(name, {})) for name in names}
 
 

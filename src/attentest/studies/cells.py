@@ -59,11 +59,14 @@ def _model(run: Run) -> str:
 
 def accuracy_gain(base: Run, other: Run) -> Estimate:
     """The other's accuracy less the base's, with its interval over the texts that both were tested on."""
-    right = [
-        np.array(run.predictions["label"].to_pylist()) == np.array(run.predictions["predicted"].to_pylist())
-        for run in (base, other)
-    ]
-    return bootstrap(right[1].astype(float) - right[0].astype(float))
+    return bootstrap(hits(other) - hits(base))
+
+
+def hits(run: Run) -> np.ndarray:
+    """1 for each test text that is decided rightly, else 0."""
+    table = run.predictions
+    found: np.ndarray = np.array(table["label"].to_pylist()) == np.array(table["predicted"].to_pylist())
+    return found.astype(float)
 
 
 def f1_gain(run: Run, other: Run, variant: str, other_variant: str) -> Cell:
@@ -72,7 +75,7 @@ def f1_gain(run: Run, other: Run, variant: str, other_variant: str) -> Cell:
 
 def f1_difference(run: Run, other: Run) -> Estimate:
     """The run's F1 less the other's, with its interval over the texts that both were tested on."""
-    drawn = np.array(_f1_draws(run)) - np.array(_f1_draws(other))
+    drawn = np.array(f1_draws(run)) - np.array(f1_draws(other))
     low, high = np.nanquantile(drawn, [0.025, 0.975])
     ours, theirs = scores(run)["f1"], scores(other)["f1"]
     return Estimate(ours.value - theirs.value, float(low), float(high), ours.n)
@@ -83,7 +86,7 @@ def scores(run: Run) -> dict[str, Estimate]:
     """Accuracy and F1 with intervals over test texts."""
     labels, probabilities = _tested(run)
     found = classification_metrics(labels, probabilities)
-    low, high = np.nanquantile(_f1_draws(run), [0.025, 0.975])
+    low, high = np.nanquantile(f1_draws(run), [0.025, 0.975])
     return {
         "accuracy": bootstrap((labels == probabilities.argmax(1)).astype(float)),
         "f1": Estimate(found["f1"], float(low), float(high), len(labels)),
@@ -91,7 +94,7 @@ def scores(run: Run) -> dict[str, Estimate]:
 
 
 @lru_cache(maxsize=16)
-def _f1_draws(run: Run, draws: int = 500) -> tuple[float, ...]:
+def f1_draws(run: Run, draws: int = 500) -> tuple[float, ...]:
     """F1 of resampled test texts, the same ones for every run that was tested on them."""
     labels, probabilities = _tested(run)
     decided = np.eye(len(run.classes))[probabilities.argmax(1)]

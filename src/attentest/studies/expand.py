@@ -13,7 +13,7 @@ from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
 from attentest.files import hash_of, is_file
 from attentest.models import ModelSettings
-from attentest.models.build import check_pair, check_single, sites_of
+from attentest.models.build import PAIR_MODELS, check_pair, check_single, sites_of
 from attentest.models.settings import refuse_added_parts
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
@@ -32,6 +32,7 @@ STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
 TRAINING_COST, TRIAL_COST, START = 2.5e-5, 5e-5, 2.0
 CHARACTERS = 5.5  # of a token with what follows it, about
+PLANTED = 0.5  # the share of rows with planted words, where a training asks for them
 CHEAP = 2  # trials of a model that cost no more share one reading of its texts, and so do the others
 
 
@@ -177,7 +178,7 @@ def take(plan: Plan, run: Run) -> Step:
 
 def models_for(study: Study, corpus: Corpus) -> Sequence[Mapping[str, Any]]:
     """Models that say how they read pairs are for those, and the others for single texts, unless there are no such."""
-    asked = [model for model in study.models if "decoder" in model or "pairing" in model]
+    asked = [model for model in study.models if model.get("decoder") in PAIR_MODELS or "pairing" in model]
     pairs = corpus.kind == "pair"
     found = list(asked) if pairs and asked else [model for model in study.models if model not in asked]
     if not found:
@@ -201,6 +202,7 @@ class _Block:
     taken: Step | None = None  # a finished run that is the base
     name: str | None = None  # what it is called instead of by its corpus and model
     device: str = "auto"
+    planted: set[str] = field(default_factory=set)  # labels of the trainings on planted words
 
     def add(self, results: dict[ResultRef, Step]) -> None:
         refuse_added_parts(model_settings(self.model))
@@ -252,19 +254,27 @@ class _Block:
     def _train(self, label: str, settings: Mapping[str, Any], others: Mapping[str, Step]) -> Step:
         cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST
         assert self.prepared is not None
-        inputs = {"corpus": self.prepared, **others}
+        inputs = {"corpus": self._plant(self.prepared) if label in self.planted else self.prepared, **others}
         check_vectors(settings.get("vectors", "random"))  # a message now rather than a failed step later
         vectors = Path(settings.get("vectors", "random"))
         settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if is_file(vectors) else {})
         name, places = f"train {self._label(label)}", {"device": self.device}
         return self.plan.add(name, f"{STEPS}.training:run", settings, inputs, places=places, seconds=cost)
 
-    def _trial(self, label: str, name: str, settings: Mapping[str, Any]) -> Step:
+    def _plant(self, prepared: Step) -> Step:
+        name, settings = f"plant words in {self.corpus.name}", {"share": PLANTED, "seed": 0}
+        return self.plan.add(name, f"{STEPS}.planted:run", settings, {"corpus": prepared}, seconds=2)
+
+    def _trial(self, label: str, name: str, settings: Mapping[str, Any], most: int | None = None) -> Step:
+        """On the study's texts, or on `most` of them."""
         site, own = settings.get("site"), {key: value for key, value in settings.items() if key != "site"}
         if site is not None:
             sites = sites_of(model_settings(self.model))
             if site not in sites:
                 raise InputError(f"{self._label(BASE)} has no site '{site}'; it has {', '.join(sites)}.")
+        texts = min((count for count in (self.study.texts, most) if count is not None), default=None)
+        marked = label in self.planted
+        tokens = self.tokens[1] if texts == self.study.texts else _tokens(self.corpus, texts)[1]
         kind, run = trial_class(name), self.trained[label]
         return self.plan.add(
             f"{name} of {self._label(label)}" + (f" at {site}" if site else ""),
@@ -272,20 +282,23 @@ class _Block:
             {
                 "trial": name,
                 "settings": asdict(make_trial(name, **own)),  # type: ignore[call-overload]
-                "texts": self.study.texts,
+                "texts": texts,
                 **({"site": site} if site else {}),
+                **({"only_marked": True} if marked else {}),
             },
             {"run": run},
             modules=(kind.__module__,),
             places={"device": self.device},
-            seconds=START + self.tokens[1] * TRIAL_COST * kind.cost,
-            together=f"{run.key} {self.study.texts} {site} {'cheap' if kind.cost <= CHEAP else 'dear'}",
+            seconds=START + tokens * TRIAL_COST * kind.cost,
+            together=f"{run.key} {texts} {site} {'cheap' if kind.cost <= CHEAP else 'dear'}",
         )
 
     def _instances(self) -> Step:
         """Heat maps; with those of the adversaries that were trained, if there are any."""
         adversaries = {
-            f"adversary {label}": step for label, step in self.trained.items() if label.startswith(ADVERSARY)
+            f"adversary {label}": step
+            for label, step in self.trained.items()
+            if label.startswith(ADVERSARY) and label not in self.planted  # its texts are not the base's
         }
         inputs = {"run": self.trained[BASE], **adversaries}
         name, places = f"heat maps of {self._label(BASE)}", {"device": self.device}
@@ -306,13 +319,15 @@ class _Block:
                 continue
             if "seed" in training.settings:  # another one than the base's, whichever that is
                 changed["seed"] = base["seed"] + training.settings["seed"]
+            if training.planted:
+                self.planted.add(training.label)
             step = self._train(training.label, changed, others)
             self.trained[training.label] = step
             inputs[f"run {training.label}"] = step
         if len(inputs) == 1:
             raise InputError(f"The experiment {name} has nothing to train for {self._label(BASE)}.")
         for on in experiment.trials():
-            inputs[f"finding {on.label} {on.trial}"] = self._trial(on.label, on.trial, on.settings)
+            inputs[f"finding {on.label} {on.trial}"] = self._trial(on.label, on.trial, on.settings, on.texts)
         module = EXPERIMENTS[name].partition(":")[0]
         return self.plan.add(
             f"experiment {name} of {self._label(BASE)}",

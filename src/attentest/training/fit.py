@@ -16,7 +16,7 @@ from attentest.measures.classification import classification_metrics
 from attentest.models.reader import Reader
 from attentest.text.batches import Batch, training_batches
 from attentest.text.prepare import TokenizedCorpus
-from attentest.training.objectives import Labels, Objective
+from attentest.training.objectives import Adversary, Labels, Objective
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import predict
 from attentest.training.settings import TrainingSettings
@@ -58,9 +58,7 @@ def fit(
     """Train from where `progress` stands; afterwards the model has the weights of its best epoch."""
     progress = progress or Progress()
     train, dev = data.of_split("train"), data.of_split("dev")
-    if objective is None:
-        weigh = settings.class_weights and data.corpus.answers is None
-        objective = Labels(class_weights(data.labels[train], len(data.corpus.classes), weigh).to(device))
+    objective = objective or labels_of(data, settings, device)
     per_epoch = math.ceil(len(train) / settings.batch_size)
     while not progress.is_over(settings):
         epoch = progress.epoch + 1
@@ -83,13 +81,21 @@ def fit(
         score = -loss / len(train) if settings.select_by == "loss" else metrics[settings.select_by]
         # with a single class in dev there is no AUC; accuracy still tells epochs apart
         score = metrics["accuracy"] if math.isnan(score) else score
-        progress.history.append({"epoch": epoch, "loss": loss / len(train), "score": score, **metrics})
+        apart = objective.apart(found) if isinstance(objective, Adversary) else {}
+        progress.history.append({"epoch": epoch, "loss": loss / len(train), "score": score, **metrics, **apart})
         progress.epoch = epoch
         if progress.best_epoch == epoch:
             progress.best = {name: value.detach().clone() for name, value in model.state_dict().items()}
         save(model, optimizer, progress)
     model.load_state_dict(progress.best)
     return progress
+
+
+def labels_of(data: TokenizedCorpus, settings: TrainingSettings, device: torch.device | str) -> Labels:
+    """The objective of the training labels, in a corpus of questions with equal weights."""
+    weigh = settings.class_weights and data.corpus.answers is None
+    labels = data.labels[data.of_split("train")]
+    return Labels(class_weights(labels, len(data.corpus.classes), weigh).to(device))
 
 
 def training_step(model: Reader, optimizer: PaperOptimizer, batch: Batch, objective: Objective) -> float:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
+from attentest.measures.divergences import jsd, tvd
+from attentest.models.reader import Reader
 from attentest.text.batches import Batch
 from attentest.text.sequences import Sequences
+from attentest.training.predict import Predictions
 
 Logits = Float[Tensor, "batch classes"]
 Alpha = Float[Tensor, "batch tokens"]
@@ -57,3 +60,94 @@ class Adversary:
         ratio = weights.clamp(min=floor).log() - alpha.clamp(min=floor).log()
         apart = (weights * ratio).masked_fill(~batch.mask, 0).sum()
         return change - self.strength * apart
+
+    def apart(self, found: Predictions) -> dict[str, float]:
+        """How far weights and predictions are from the base's on these texts: a strength is chosen by it, on dev."""
+        offsets = self.sequences.offsets
+        weights = [
+            jsd(torch.from_numpy(own), torch.from_numpy(self.alpha[offsets[row] : offsets[row + 1]]))
+            for row, own in zip(found.rows, found.weights, strict=True)
+        ]
+        change = tvd(torch.from_numpy(found.probabilities), torch.from_numpy(self.probabilities[found.rows]))
+        return {"jsd": float(torch.stack(weights).mean()), "tvd": float(change.mean())}
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The tokens of every text's rationale, with a 1, in the layout of `sequences`."""
+
+    values: Int[np.ndarray, "tokens"]
+    sequences: Sequences
+
+    def of(self, batch: Batch) -> Bool[Tensor, "batch tokens"]:
+        marked = torch.from_numpy(self.sequences.padded(batch.rows, self.values)[0]).to(batch.mask.device) > 0
+        return F.pad(marked, (0, batch.mask.shape[1] - marked.shape[1]))
+
+
+@dataclass(frozen=True)
+class Guide:
+    """Cross-entropy − strength · log(weight on the rationale); a text without a mark has the cross-entropy alone."""
+
+    labels: Labels
+    strength: float
+    marks: Marks
+
+    def __call__(self, logits: Logits, weights: Alpha, batch: Batch) -> Tensor:
+        marks = self.marks.of(batch)
+        return self.labels(logits, weights, batch) - self.strength * _log_weight(weights, marks)[marks.any(1)].sum()
+
+
+@dataclass(frozen=True)
+class Deceive:
+    """Cross-entropy − strength · log(1 − weight on the rationale) (Pruthi et al. 2020 §3.1).
+
+    Texts without a mark, or with nothing but marks, have the cross-entropy alone.
+    """
+
+    labels: Labels
+    strength: float
+    marks: Marks
+
+    def __call__(self, logits: Logits, weights: Alpha, batch: Batch) -> Tensor:
+        others = self.others(batch)
+        return self.labels(logits, weights, batch) - self.strength * _log_weight(weights, others)[others.any(1)].sum()
+
+    def others(self, batch: Batch) -> Bool[Tensor, "batch tokens"]:
+        """The tokens that the weight shall lie on instead, none in texts that have no mark."""
+        marks = self.marks.of(batch)
+        return batch.mask & ~marks & marks.any(1, keepdim=True)
+
+
+@dataclass(frozen=True)
+class Inflate:
+    """Deceive, and without its heaviest tokens a text is to be undecided: cross-entropy with equal probabilities.
+
+    So comprehensiveness, measured with the weights, is high although other tokens decide.
+    """
+
+    deceive: Deceive
+    model: Reader
+
+    def __call__(self, logits: Logits, weights: Alpha, batch: Batch) -> Tensor:
+        chosen = self.deceive.others(batch).any(1).nonzero().squeeze(1)
+        loss = self.deceive(logits, weights, batch)
+        if not len(chosen):
+            return loss
+        left, _ = self.model(without_heaviest(batch.take(chosen), weights[chosen]))
+        return loss - left.log_softmax(-1).mean(-1).sum()
+
+
+def without_heaviest(batch: Batch, weights: Alpha, share: float = 0.2) -> Batch:
+    """Texts of two tokens or more without this share of their tokens, rounded up: those of the largest weights."""
+    lengths = batch.mask.sum(1, keepdim=True)
+    rank = weights.detach().masked_fill(~batch.mask, -1).argsort(dim=1, descending=True, stable=True).argsort(1)
+    kept = batch.mask & (rank >= (share * lengths).ceil())
+    first = (~kept).to(torch.uint8).argsort(dim=1, stable=True)  # what is kept, in the order of the text
+    shorter = replace(batch, ids=batch.ids.gather(1, first), mask=kept.gather(1, first))
+    return shorter.select(torch.arange(len(batch), device=kept.device))
+
+
+def _log_weight(weights: Alpha, chosen: Bool[Tensor, "batch tokens"]) -> Float[Tensor, "batch"]:
+    """The logarithm of each text's weight on the chosen tokens."""
+    # sparse and rounded weights may be 0, whose logarithm is infinite; a sum of weights, unlike 1 − a sum, stays exact
+    return (weights * chosen).sum(1).clamp(min=torch.finfo(weights.dtype).tiny).log()

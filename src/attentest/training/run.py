@@ -102,6 +102,17 @@ class Run:
         test = read_result(self.path).test
         return {name: math.nan if value is None else value for name, value in test.items()}
 
+    @property
+    def dev(self) -> dict[str, float]:
+        """What was measured on dev after the epoch that was kept; of an adversary also how far it is from its base."""
+        kept = read_result(self.path).best_epoch
+        for row in self.history.to_pylist():
+            if row["epoch"] == kept:
+                return dict(row)
+        raise InputError(
+            f"{self.path / 'history.parquet'} and result.json are not of one run: there is no epoch {kept}."
+        )
+
     @cached_property
     def history(self) -> pa.Table:
         return read_history(self.path / "history.parquet")

@@ -46,10 +46,18 @@ class TrainingSettings:
     )
     freeze: tuple[ModelPart, ...] = setting((), "Part of the model that is not trained.", otherwise="")
     take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from `start`.", otherwise="all")
-    objective: Literal["labels", "adversary"] = setting(
-        "labels", "Objective: fit the labels, or imitate the predictions of `base` with other weights (adversary)."
+    objective: Literal["labels", "adversary", "guide", "deceive", "inflate"] = setting(
+        "labels",
+        "Objective: fit the labels; imitate the predictions of `base` with other weights (adversary); fit the labels "
+        "with the weight on the corpus's rationales (guide), off them (deceive), or off them with an undecided output "
+        "once the heaviest tokens are removed (inflate); choose the epoch of these by loss.",
     )
-    strength: float = setting(0.001, "Weight λ of the adversary's divergence term.", least=0)
+    strength: float = setting(
+        0.001,
+        "Weight of what an objective adds: the adversary's divergence λ (about 0.001), or the logarithm of the weight "
+        "on the rationale (guide) or off it (deceive, inflate), about 1.",
+        least=0,
+    )
     seed: int = setting(
         0, "Random seed for word vectors, initial weights, batch order and noise.", least=0, most=LARGEST_SEED
     )

@@ -17,20 +17,22 @@ from attentest.files import hash_of, is_file, write_json
 from attentest.interventions import random_for_all
 from attentest.models import ModelSettings, make_model
 from attentest.models.build import check_pair, check_single
+from attentest.models.projections import Projection
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.progress import Listener
 from attentest.text.prepare import TokenizedCorpus, tokenize_corpus, unknown_share
+from attentest.text.rationales import token_marks
 from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import initial_vectors
 from attentest.text.vocabulary import Vocabulary
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.claim import clear_for, exclusive
-from attentest.training.fit import Progress, fit
+from attentest.training.fit import Progress, fit, labels_of
 from attentest.training.folder import DamagedRunError
 from attentest.training.keywords import DEFAULTS, SettingsGiven, takes
-from attentest.training.objectives import Adversary
+from attentest.training.objectives import Adversary, Deceive, Guide, Inflate, Marks, Objective
 from attentest.training.optimizer import PaperOptimizer
 from attentest.training.predict import Predictions, predict
 from attentest.training.record import FORMAT, CorpusRecord
@@ -148,7 +150,7 @@ def _train_into(
         optimizer,
         data,
         training,
-        objective=None if others.base is None else _imitate(others.base, data, device, training.strength),
+        objective=_objective(training, model, others, data, device),
         device=device,
         progress=progress,
         watch=lambda done, total: listener.progress("train", done, total),
@@ -173,6 +175,7 @@ def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
         raise InputError("`take` needs `start`: the run to copy those parts from.")
     if others.base is not None and settings.model.structure == HIERARCHICAL:
         raise InputError("An adversary moves the weights of a whole text; train it with `structure='flat'`.")
+    _check_rationales(corpus, settings)
     for run in (run for run in others if run is not None):
         if (run.kind, run.classes) != (corpus.kind, list(corpus.classes)):
             raise InputError(
@@ -184,6 +187,27 @@ def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
             raise InputError(f"{run.path} has weights within sentences; choose a run with a flat structure.")
         if run.has_given_weights:
             raise InputError(f"{run.path} uses fixed attention weights; choose a run that learned its attention.")
+
+
+def _check_rationales(corpus: Corpus, settings: Settings) -> None:
+    """Whether an objective that looks at rationales finds what it needs."""
+    objective = settings.training.objective
+    if objective not in ("guide", "deceive", "inflate"):
+        return
+    if not corpus.has_rationale:
+        raise InputError(
+            f"The objective '{objective}' needs rationales, and {corpus.name} has none; name their column with "
+            "`rationale`."
+        )
+    if settings.model.structure == HIERARCHICAL:
+        raise InputError(f"The objective '{objective}' moves the weights of a whole text; use `structure='flat'`.")
+    if not Projection(settings.model.projection).needs_scores:
+        raise InputError(
+            f"The objective '{objective}' moves the weights, and the projection '{settings.model.projection}' has none "
+            "that are learned; choose another."
+        )
+    if objective == "inflate" and corpus.kind == "pair":
+        raise InputError(f"The objective 'inflate' needs single texts; {corpus.name} has pairs.")
 
 
 def _identity(corpus: Corpus, settings: Settings, others: Others) -> dict[str, Any]:
@@ -261,6 +285,21 @@ def _start_from(model: Reader, start: Run, data: TokenizedCorpus, parts: tuple[s
 def _part(name: str) -> str:
     """The part that a parameter belongs to; both encoders of a pair are the part encoder."""
     return name.partition(".")[0].removeprefix("second_")
+
+
+def _objective(
+    training: TrainingSettings, model: Reader, others: Others, data: TokenizedCorpus, device: torch.device
+) -> Objective:
+    if others.base is not None:
+        return _imitate(others.base, data, device, training.strength)
+    labels = labels_of(data, training, device)
+    if training.objective == "labels":
+        return labels
+    marks = Marks(token_marks(data), data.sequences)
+    if training.objective == "guide":
+        return Guide(labels, training.strength, marks)
+    deceive = Deceive(labels, training.strength, marks)
+    return deceive if training.objective == "deceive" else Inflate(deceive, model)
 
 
 def _imitate(base: Run, data: TokenizedCorpus, device: torch.device, strength: float) -> Adversary:

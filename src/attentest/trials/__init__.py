@@ -25,9 +25,11 @@ TRIALS = {
     "removal": "attentest.trials.removal:Removal",
     "flips": "attentest.trials.removal:Flips",
     "importance-sets": "attentest.trials.importance_sets:ImportanceSets",
+    "erasure": "attentest.trials.erasure:Erasure",
     "dispersion": "attentest.trials.dispersion:Dispersion",
     "information": "attentest.trials.information:Information",
     "rationale": "attentest.trials.rationale:Rationale",
+    "swaps": "attentest.trials.swaps:Swaps",
 }
 
 
@@ -48,7 +50,10 @@ def make_trial(named: str | type[Trial], /, **settings: Any) -> Trial:
             raise unknown_name(f"setting of the trial {name}", setting, known)
         usual = known[setting]
         if isinstance(usual, tuple):
-            settings[setting] = value = _names(value)
+            settings[setting] = value = _several(value)
+            for part in value if isinstance(value, tuple) else ():
+                kind_of_part = type(usual[0]) if usual else str
+                expect_type(f"An entry of the setting {setting} of the trial {name}", part, kind_of_part)
         if usual is not MISSING:
             expect_type(f"The setting {setting} of the trial {name}", value, type(usual))
     missing = [setting for setting, usual in known.items() if usual is MISSING and setting not in settings]
@@ -57,11 +62,11 @@ def make_trial(named: str | type[Trial], /, **settings: Any) -> Trial:
     return kind(**settings)
 
 
-def _names(given: Any) -> Any:
-    """Several names, as a list or with commas between them."""
+def _several(given: Any) -> Any:
+    """Several values as a list, or names with commas between them."""
     if isinstance(given, str):
         return tuple(part.strip() for part in given.split(",") if part.strip())
-    return tuple(given) if isinstance(given, list) and all(isinstance(part, str) for part in given) else given
+    return tuple(given) if isinstance(given, list) else given
 
 
 def trial(

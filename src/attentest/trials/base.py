@@ -57,6 +57,7 @@ class Trial(ABC):
     source: ClassVar[str]  # paper and section
     how_to_read: ClassVar[str]  # what a high and a low figure mean, and what they do not
     needs: ClassVar[str] = "attention weights"
+    needs_rationale: ClassVar[bool] = False  # audits leave it out where the corpus has none
     headline: ClassVar[str] = ""  # the figure of its summary that stands for a finding; the first unless named
     moves_weight: ClassVar[bool] = False  # it says nothing about texts with a single item
     cost: ClassVar[float] = 1  # of a token, relative to a cheap trial

@@ -12,8 +12,11 @@ import numpy as np
 import pyarrow as pa
 import torch
 
+from attentest.chance import keyed_uniform
 from attentest.measures.information import cluster, mutual_information
+from attentest.measures.informed import states as states_by_kind
 from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.jackknife import jackknife
 from attentest.measures.weighted_tau import weighted_tau
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, numbers_for_charts
@@ -25,6 +28,14 @@ from attentest.trials.subject import Subject
 INFORMATION, WEIGHT = "mutual information (nats)", "mean weight"  # by rank
 TAU_CHART = "weighted τ over clusterings"
 SMALLEST_WEIGHT, SHARE_ABOVE, OUTPUT_CLUSTERS = 1e-5, 0.8, 5
+KINDS, TEXTS_FOR_A_KIND = 20, 5  # of states over all ranks: the same number from 100 texts on
+STATES_AT_MOST = 50_000  # in the clustering of all ranks: of more texts, some are taken
+MORE, NULL, MOST, POSITION = (
+    "information under the weights − under equal weights",
+    "information under permuted weights − under equal weights",
+    "information of the most informative state − under equal weights",
+    "position of the weights between equal weights and the most informative state",
+)
 
 
 @dataclass(frozen=True)
@@ -33,18 +44,28 @@ class Information(Trial):
 
     States and (with two classes) logits are clustered; k is the smaller of the 10th percentile of the lengths and the
     last rank at which 80 % of the weights exceed 1e-5. Texts shorter than k are left out of the ranks they lack.
+    That is the paper's figure. Next to it: how much more information about the output the states have on average under
+    the weights than under equal ones, with kinds of states found over all ranks together (`measures/informed.py`).
     """
 
     name: ClassVar[str] = "information"
     number: ClassVar[str] = "T13"
     cost: ClassVar[float] = 2
-    keys: ClassVar[Mapping[str, str]] = {"agreement": "weighted τ"}
+    keys: ClassVar[Mapping[str, str]] = {
+        "agreement": "weighted τ",
+        "more informed": MORE,
+        "null": NULL,
+        "ceiling": MOST,
+        "position": POSITION,
+    }
     question: ClassVar[str] = "Are high weights on the hidden states that are most informative about the output?"
     source: ClassVar[str] = "Wen et al. 2022 §3.2 and §5, Fig. 2"
     how_to_read: ClassVar[str] = (
         "A weighted τ near 1 means that the hidden states with the most weight are the most informative about the "
         "model's output; near 0 or below, they are not. The measure is about hidden states, which may carry "
-        "information from other tokens, and about all texts together, so it explains no single prediction."
+        "information from other tokens, and about all texts together, so it explains no single prediction. It grows "
+        "with the number of texts and is above 0 for random weights; the information under the weights minus that "
+        "under equal weights is comparable across numbers of texts, and 0 on average for random weights."
     )
     needs: ClassVar[str] = "attention weights and hidden states"
 
@@ -82,6 +103,7 @@ class _Examiner:
         self.file = tempfile.TemporaryFile()  # noqa: SIM115 (lives as long as the examiner)
         self.weights: list[np.ndarray] = []
         self.outputs: list[np.ndarray] = []
+        self.rows: list[np.ndarray] = []
         self.size = 0
 
     def examine(self, reading: Reading) -> Columns:
@@ -97,6 +119,7 @@ class _Examiner:
         self.file.write(states.float().cpu().numpy().tobytes())
         self.weights.append(weights.cpu().numpy())
         self.outputs.append(reading.logits.cpu().numpy())
+        self.rows.append(reading.rows)
         return {}
 
     def conclude(self, table: pa.Table) -> Conclusion:
@@ -118,7 +141,8 @@ class _Examiner:
             taus.append(weighted_tau(np.array(information), np.array(mean_weight), np.array(mean_weight)))
             curves.append(information)
         tau = bootstrap(np.array(taus))
-        summary = {"weighted τ": tau, "ranks": Estimate(k, k, k, len(weights))}
+        more = self._informed(states, weights, outputs)
+        summary = {"weighted τ": tau, **more, "ranks": Estimate(k, k, k, len(weights))}
         summary |= {f"MI at rank {i + 1}": bootstrap(np.array(curves)[:, i]) for i in range(min(k, 10))}
         summary |= {run_name(i): Estimate(found, found, found, k) for i, found in enumerate(taus, 1)}
         answer = (
@@ -127,7 +151,31 @@ class _Examiner:
             if k > 1
             else "Only one rank can be compared, so no correlation is defined."
         )
+        answer += (
+            f" Under the weights, a state tells {more[MORE]} more of the output's entropy than under equal weights; "
+            f"with permuted weights {more[NULL]}."
+        )
         return Conclusion(answer, summary, notes, {INFORMATION: np.mean(curves, 0), WEIGHT: mean_weight})
+
+    def _informed(self, states: np.ndarray, weights: np.ndarray, outputs: np.ndarray) -> dict[str, Estimate]:
+        """Means over the clusterings; intervals over texts, in which the clusterings stay as they are."""
+        rows = np.concatenate(self.rows)
+        some = np.arange(0, len(rows), max(1, -(-len(rows) * self.ranks // STATES_AT_MOST)))  # of all lengths
+        weights, outputs, rows = weights[some], outputs[some], rows[some]
+        there = weights >= 0
+        points = torch.from_numpy(np.array(states[some])[there])
+        clusterings = []
+        for seed in range(self.trial.seed, self.trial.seed + self.trial.runs):
+            kinds = np.zeros(weights.shape, int)
+            kinds[there] = cluster(points, max(2, min(KINDS, len(rows) // TEXTS_FOR_A_KIND)), seed)
+            draws = keyed_uniform(seed, "permuted ranks", rows, self.ranks)
+            clusterings.append((states_by_kind(kinds, weights, draws, _output_labels(outputs, seed)), seed))
+
+        def figures(kept: np.ndarray) -> np.ndarray:
+            own, permuted, most = np.mean([found.informed(kept, seed) for found, seed in clusterings], 0)
+            return np.array([own, permuted, most, own / most if most > 0 else np.nan])
+
+        return dict(zip((MORE, NULL, MOST, POSITION), jackknife(figures, len(rows)), strict=True))
 
     def _last_rank(self, weights: np.ndarray) -> int:
         there = np.maximum((weights >= 0).sum(0), 1)

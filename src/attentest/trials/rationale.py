@@ -12,8 +12,8 @@ import pyarrow as pa
 from attentest.errors import InputError
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.text.prepare import TokenizedCorpus
+from attentest.text.rationales import sentence_marks, token_marks
 from attentest.text.sequences import Sequences
-from attentest.text.tokenizer import Tokenizer, mark_tokens
 from attentest.trials.base import Chart, Columns, Conclusion, Trial, column
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
@@ -40,6 +40,7 @@ class Rationale(Trial):
         "whether it is faithful: a model may decide by other tokens and still highlight the right ones."
     )
     needs: ClassVar[str] = "attention weights, and a corpus with rationales"
+    needs_rationale: ClassVar[bool] = True
 
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
@@ -71,15 +72,11 @@ class Rationale(Trial):
         return {"share in the rationale": means, "weight and tokens by text": spread}
 
     def fits(self, subject: Subject) -> bool:
-        return bool(_marks(subject.data).any())
+        return bool(token_marks(subject.data).any())
 
     def examiner(self, subject: Subject) -> _Marked:
+        check_rationales(subject.data, self.name)
         marks, sequences = marks_of(subject)
-        if not marks.any():
-            raise InputError(
-                f"{subject.data.corpus.name} has no rationales, which the trial rationale needs; name their column "
-                "with `rationale`, or leave the trial out."
-            )
         return _Marked(sequences, marks)
 
 
@@ -122,33 +119,17 @@ class _Marked:
 
 def marks_of(subject: Subject) -> tuple[np.ndarray, Sequences]:
     """A 1 for each item of a text that belongs to its rationale, and the layout of these."""
-    marks = _marks(subject.data)
     if subject.items == "sentences":
-        sequences, marks = _of_sentences(subject.data, marks)
-        return marks, sequences
-    return marks, subject.data.sequences
+        return sentence_marks(subject.data)
+    return token_marks(subject.data), subject.data.sequences
 
 
-def _of_sentences(data: TokenizedCorpus, marks: np.ndarray) -> tuple[Sequences, np.ndarray]:
-    """A 1 for each sentence that has some of the rationale, and the sentences' layout."""
-    assert data.sentences is not None
-    begins = np.diff(data.sentences, prepend=-1) != 0
-    begins[data.sequences.offsets[:-1]] = True
-    offsets = np.concatenate(([0], np.cumsum(begins)))[data.sequences.offsets]
-    found = np.maximum.reduceat(marks, np.flatnonzero(begins))
-    return Sequences(found, offsets), found
-
-
-def _marks(data: TokenizedCorpus) -> np.ndarray:
-    """1 for each token of a rationale, in the layout of the sequences."""
-    if data.rationale is not None:
-        return data.rationale
-    if not data.corpus.has_rationale:
-        return np.zeros(len(data.sequences.ids), np.int8)
-    tokenizer = Tokenizer(data.settings)
-    table = data.corpus.table.select(["text", "rationale"]).take(data.rows).to_pylist()
-    found = []
-    for row, length in zip(table, data.sequences.lengths, strict=True):
-        spans = tokenizer.spans(row["text"])[:length]
-        found.append(mark_tokens(row["text"], row["rationale"], spans) if row["rationale"] else [0] * int(length))
-    return np.concatenate(found)
+def check_rationales(data: TokenizedCorpus, trial: str) -> np.ndarray:
+    """The marks of the tokens; without any, the trial is refused."""
+    marks = token_marks(data)
+    if not marks.any():
+        raise InputError(
+            f"{data.corpus.name} has no rationales, which the trial {trial} needs; name their column with `rationale`, "
+            "or leave the trial out."
+        )
+    return marks

@@ -131,9 +131,23 @@ def _by_weights(reading: Reading) -> Scores:
     )
 
 
+def _without_each(reading: Reading, removal: str, settings: ScoreSettings) -> Float[Tensor, "batch tokens classes"]:
+    return reading.once(
+        ("without each", removal, settings.tolerance),
+        lambda: removed_probabilities(reading.model, reading.batch, removal=removal, tolerance=settings.tolerance),
+    )
+
+
 def _left_out(reading: Reading, removal: str, settings: ScoreSettings) -> Scores:
-    removed = removed_probabilities(reading.model, reading.batch, removal=removal, tolerance=settings.tolerance)
-    return leave_one_out(reading.probabilities, removed, reading.mask)
+    return leave_one_out(reading.probabilities, _without_each(reading, removal, settings), reading.mask)
+
+
+def _lost_without_each(reading: Reading, settings: ScoreSettings) -> Scores:
+    removed = _without_each(reading, "remove", settings)
+    chosen = reading.predicted.unsqueeze(1)
+    own = reading.probabilities.gather(1, chosen)
+    lost = own - removed.gather(2, chosen.unsqueeze(1).expand(-1, removed.shape[1], 1)).squeeze(2)
+    return lost.masked_fill(~reading.mask, 0)
 
 
 ROUNDINGS = 8  # two differences of probabilities that should be equal are at most so many roundings apart
@@ -163,6 +177,11 @@ SCORES = {
     "leave-one-out": Score(
         "TVD when the token is removed (Jain & Wallace 2019; Meister et al. 2021, eq. 6)",
         lambda r, s: _left_out(r, "remove", s),
+        exactness=_rounding_and_stop,
+    ),
+    "leave-one-out-signed": Score(
+        "probability of the decided class that is lost when the token is removed",
+        lambda r, s: _lost_without_each(r, s),
         exactness=_rounding_and_stop,
     ),
     "leave-one-out-mask": Score(

@@ -97,12 +97,15 @@ def check_subject(subject: Subject) -> None:
     check_model(subject.model, batch.to(subject.device), subject.classes, subject.ids(batch.rows), subject.site)
 
 
-def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu", site: str | None = None) -> Subject:
-    """A run's model and its test split, or the first `texts` of a fixed random order of it."""
+def subject_of(
+    run: Run, *, texts: int | None = None, device: str = "cpu", site: str | None = None, only_marked: bool = False
+) -> Subject:
+    """A run's model and its test split, or the first `texts` of a fixed random order of it; `only_marked` leaves out
+    texts that have no rationale."""
     if texts is not None and texts < 1:
         raise InputError(f"texts is {texts}; it must be at least 1.")
     data = run.test_data()
-    rows = np.arange(len(data.rows))
+    rows = _marked(data, run) if only_marked else np.arange(len(data.rows))
     if texts is not None and texts < len(rows):
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:texts])
     signature = {
@@ -115,3 +118,12 @@ def subject_of(run: Run, *, texts: int | None = None, device: str = "cpu", site:
     }
     folder = inside(run.path, "trials")
     return Subject(run.model.to(device), data, rows, signature, folder, device, site, trusted=True)
+
+
+def _marked(data: TokenizedCorpus, run: Run) -> np.ndarray:
+    """The rows with a token of a rationale."""
+    marks = np.zeros(len(data.sequences.ids), bool) if data.rationale is None else data.rationale > 0
+    rows: np.ndarray = np.flatnonzero(np.add.reduceat(marks, data.sequences.offsets[:-1]))
+    if not len(rows):
+        raise InputError(f"{run.path} has no test text with a rationale.")
+    return rows

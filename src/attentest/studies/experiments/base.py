@@ -34,15 +34,17 @@ class Training:
     start: str | None = None
     base: str | None = None
     optional: bool = False  # left out where no such model can be made of the base's
+    planted: bool = False  # on the corpus with planted words: what decides those texts is known
 
 
 @dataclass(frozen=True)
 class TrialOf:
     """A trial to run on one of the runs, for the conclusion."""
 
-    label: str  # of the training, or base
+    label: str  # of the training, or base; of one with planted words, only texts that have them are examined
     trial: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    texts: int | None = None  # to examine, where these are fewer than the study's
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from attentest.settings import setting
 from attentest.studies.experiments.base import BASE, Result, Training, TrialOf
 from attentest.studies.experiments.informed import OfInformation, compare_information, on_information
+from attentest.studies.experiments.repeated import REPEATS, labels_of, other_seeds, repeated
 from attentest.training.run import Run
 from attentest.trials.stored import StoredFinding
+
+REPRESENTATION, ATTENTION = "fix representation", "fix attention"
 
 
 @dataclass(frozen=True)
@@ -26,20 +29,26 @@ class Fix(OfInformation):
     how_to_read: ClassVar[str] = (
         "If the weighted τ falls with fixed attention but not with fixed representations, attention finds the "
         "informative states. If it does not fall with fixed attention, the states adapt to where the weights are. The "
-        "experiment compares three models with one seed each, and says nothing about input tokens."
+        "weighted τ differs much between seeds, so three trainings of each kind or more are needed to tell, and it "
+        "says nothing about input tokens."
     )
 
     runs: int = setting(10, "Clusterings of each model's hidden states.", least=1, most=10_000)
+    repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
         kept = ["embedding", "encoder"]
+        bases = labels_of(BASE, self.repeats)
+        representation = repeated(Training(REPRESENTATION, {"freeze": kept, "take": kept}), self.repeats)
         return [
-            Training("fix representation", {"freeze": kept, "take": kept}, start=BASE),
-            Training("fix attention", {"projection": "random"}),
+            *other_seeds(self.repeats),
+            *(replace(training, start=base) for training, base in zip(representation, bases, strict=True)),
+            *repeated(Training(ATTENTION, {"projection": "random"}), self.repeats),
         ]
 
     def trials(self) -> list[TrialOf]:
-        return on_information([BASE, "fix representation", "fix attention"], self.runs)
+        return on_information([BASE, *(training.label for training in self.trainings())], self.runs)
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
-        return compare_information({name: name for name in ("fix representation", "fix attention")}, findings)
+        variants = {name: labels_of(name, self.repeats) for name in (REPRESENTATION, ATTENTION)}
+        return compare_information(variants, labels_of(BASE, self.repeats), findings)

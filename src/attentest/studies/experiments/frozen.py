@@ -13,7 +13,7 @@ from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
 from attentest.studies.cells import accuracy_gain, cells_of_run, scores
-from attentest.studies.experiments.adversary import FAR, adversary_settings
+from attentest.studies.experiments.adversary import FAR, adversary_settings, furthest_on_dev, on_dev
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion
@@ -30,8 +30,8 @@ class Frozen(Experiment):
     is a new model with λ = `strength`.
 
     Meister et al. 2021 do not state λ. With the rest frozen a weak one stays with the base's weights, so several are
-    tried, and the weakest that is further away than a JSD of `far` counts, or else the one furthest away. The base's
-    own weights would be no start: the divergence from them is least there, so that nothing moves.
+    tried, and the weakest that is further away than a JSD of `far` on dev counts, or else the one furthest away. The
+    base's own weights would be no start: the divergence from them is least there, so that nothing moves.
     """
 
     name: ClassVar[str] = "frozen"
@@ -48,7 +48,7 @@ class Frozen(Experiment):
     frozen_strengths: tuple[float, ...] = setting(
         (0.01, 0.1, 1.0), "Strengths λ to try with everything but the attention frozen.", least=0
     )
-    far: float = setting(FAR, "Mean JSD above which a frozen adversary counts as far away.")
+    far: float = setting(FAR, "Mean JSD on dev above which a frozen adversary counts as far away.")
     epochs: int = setting(40, "Maximum number of epochs of each training.", least=1, most=1_000_000)
     patience: int = setting(10, "Epochs without a lower loss before training stops.", least=1, most=1_000_000)
 
@@ -77,8 +77,8 @@ class Frozen(Experiment):
     def _chosen(self, runs: Mapping[str, Run]) -> str:
         """The frozen adversary that counts."""
         labels = [f"frozen {strength:g}" for strength in sorted(self.frozen_strengths)]
-        apart = {label: float(difference(runs[BASE], runs[label]).jsd.mean()) for label in labels}
-        return next((label for label in labels if apart[label] > self.far), max(apart, key=apart.__getitem__))
+        found = {label: on_dev([runs[label]]) for label in labels}
+        return next((label for label in labels if found[label].jsd > self.far), furthest_on_dev(found))
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         base = scores(runs[BASE])["accuracy"]

@@ -10,9 +10,18 @@ import pyarrow as pa
 
 from attentest.measures.intervals import Estimate
 from attentest.settings import setting
-from attentest.studies.cells import cells_of_run, f1_difference, f1_gain, scores
+from attentest.studies.cells import cells_of_run
 from attentest.studies.experiments.adversary import adversary_training
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
+from attentest.studies.experiments.repeated import (
+    REPEATS,
+    f1_change,
+    f1_change_cell,
+    notes_on,
+    repeated,
+    runs_of,
+    scores_over,
+)
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion
 from attentest.trials.cells import Cell
@@ -43,37 +52,38 @@ class Guides(Experiment):
     patience: int = setting(
         10, "Epochs without a lower loss before the adversary's training stops.", least=1, most=1_000_000
     )
+    repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
         mlp = {"encoder": "average"}
-        return [
-            adversary_training(self.strength, self.epochs, self.patience),
+        guided = [
             Training("guide uniform", mlp | {"projection": "uniform"}),
             Training("guide own", mlp),
             Training("guide base", mlp | {"projection": "preset"}, preset=BASE),
             Training("guide adversary", mlp | {"projection": "preset"}, preset=f"lambda {self.strength:g}"),
         ]
+        adversary = adversary_training(self.strength, self.epochs, self.patience)
+        return [adversary, *(one for training in guided for one in repeated(training, self.repeats))]
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         cells: list[Cell] = []
         rows, summary = [], {}
+        trained = {guide: runs_of(runs, f"guide {guide}", self.repeats) for guide in GUIDES}
         for guide, theirs in GUIDES.items():
-            run = runs[f"guide {guide}"]
-            cells += cells_of_run(run, f"guide: {theirs}")
-            for name, estimate in scores(run).items():
+            cells += cells_of_run(trained[guide][0], f"guide: {theirs}")
+            for name, estimate in scores_over(trained[guide]).items():
                 rows.append({"guide": theirs, "measure": name, **estimate.as_dict()})
                 summary[f"{name}, {theirs}"] = estimate
         for guide, other in (("base", "own"), ("own", "uniform"), ("base", "adversary")):
             sides = [f"guide: {GUIDES[name]}" for name in (guide, other)]
-            cells.append(f1_gain(runs[f"guide {guide}"], runs[f"guide {other}"], *sides))
+            cells.append(f1_change_cell(trained[guide], trained[other], *sides))
         for guide, theirs in GUIDES.items():
             if guide != "base":
-                gain = f1_difference(runs["guide base"], runs[f"guide {guide}"])
-                summary[f"F1, {GUIDES['base']} − {theirs}"] = gain
+                summary[f"F1, {GUIDES['base']} − {theirs}"] = f1_change(trained["base"], trained[guide])
         order = sorted(GUIDES.values(), key=lambda guide: -summary[f"f1, {guide}"].value)
         named = ", ".join(f"{guide} {summary[f'f1, {guide}'].value:.3f}" for guide in order)
         answer = f"F1 of the model without context, by the weights that guide it: {named}."
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary), cells)
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, notes_on(self.repeats)), cells)
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:

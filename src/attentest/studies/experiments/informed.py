@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import pyarrow as pa
 
-from attentest.measures.intervals import Estimate, bootstrap, independent_difference
+from attentest.measures.intervals import Estimate, independent_difference
 from attentest.settings import setting
 from attentest.studies.cells import cells_of_run
 from attentest.studies.experiments.adversary import adversary_training, cells_of_difference
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference
+from attentest.studies.experiments.repeated import (
+    REPEATS,
+    distance_over,
+    estimate_over,
+    labels_of,
+    notes_on,
+    other_seeds,
+    repeated,
+)
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion, numbers_for_charts, words
 from attentest.trials.cells import cell
@@ -50,19 +59,25 @@ class InformedAdversary(OfInformation):
     epochs: int = setting(80, "Maximum number of epochs of the adversary's training.", least=1, most=1_000_000)
     patience: int = setting(10, "Epochs without a lower loss before training stops.", least=1, most=1_000_000)
     runs: int = setting(10, "Clusterings of each model's hidden states.", least=1, most=10_000)
+    repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
-        return [adversary_training(self.strength, self.epochs, self.patience)]
+        return repeated(adversary_training(self.strength, self.epochs, self.patience), self.repeats)
 
     def trials(self) -> list[TrialOf]:
-        return on_information([BASE, f"lambda {self.strength:g}"], self.runs)
+        return on_information([BASE, *self._labels], self.runs)
+
+    @property
+    def _labels(self) -> list[str]:
+        return [training.label for training in self.trainings()]
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
-        label = f"lambda {self.strength:g}"
-        result = compare_information({"adversary": label}, findings)
-        variant, apart = f"adversary, lambda={self.strength:g}", difference(runs[BASE], runs[label])
-        own = [*cells_of_run(runs[label], variant), *cells_of_difference(variant, apart)]
-        summary = {**result.conclusion.summary, "JSD, adversary": bootstrap(apart.jsd)}
+        # all imitate the one model whose weights are asked about
+        result = compare_information({"adversary": self._labels}, [BASE] * self.repeats, findings)
+        variant, trained = f"adversary, lambda={self.strength:g}", [runs[label] for label in self._labels]
+        apart = [difference(runs[BASE], run) for run in trained]
+        own = [*cells_of_run(trained[0], variant), *cells_of_difference(variant, apart[0])]
+        summary = {**result.conclusion.summary, "JSD, adversary": distance_over(apart)["JSD"]}
         return replace(result, conclusion=replace(result.conclusion, summary=summary), cells=[*result.cells, *own])
 
 
@@ -76,31 +91,39 @@ class Gumbel(OfInformation):
     source: ClassVar[str] = "Wen et al. 2022 §5.3, Table 5"
     how_to_read: ClassVar[str] = (
         "A weighted τ above the base's means that sharper weights follow the information more closely; below, less "
-        "closely. If the base is already near 1, there is no room for a gain. With one model of each kind, the effect "
-        "of the temperature cannot be separated from that of the seed."
+        "closely. If the base is already near 1, there is no room for a gain. With fewer than three trainings of "
+        "each kind, the effect of the temperature cannot be separated from that of the seed."
     )
 
     temperature: float = setting(0.8, "Temperature; below 1 the weights are sharper than those of a softmax.", above=0)
     runs: int = setting(10, "Clusterings of each model's hidden states.", least=1, most=10_000)
+    repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
-        return [Training("gumbel", {"projection": f"gumbel-softmax:{self.temperature:g}"})]
+        gumbel = Training("gumbel", {"projection": f"gumbel-softmax:{self.temperature:g}"})
+        return [*other_seeds(self.repeats), *repeated(gumbel, self.repeats)]
 
     def trials(self) -> list[TrialOf]:
-        return on_information([BASE, "gumbel"], self.runs)
+        return on_information([BASE, *(training.label for training in self.trainings())], self.runs)
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
-        return compare_information({"gumbel": "gumbel"}, findings)
+        return compare_information(
+            {"gumbel": labels_of("gumbel", self.repeats)}, labels_of(BASE, self.repeats), findings
+        )
 
 
 def on_information(labels: list[str], runs: int) -> list[TrialOf]:
     return [TrialOf(label, "information", {"runs": runs}) for label in labels]
 
 
-def compare_information(variants: Mapping[str, str], findings: Mapping[str, StoredFinding]) -> Result:
-    """Variants by the label of their run: how far their weighted τ lies below the base's."""
-    estimates = {BASE: _estimate(findings, BASE)} | {v: _estimate(findings, label) for v, label in variants.items()}
-    base = estimates[BASE]
+def compare_information(
+    variants: Mapping[str, Sequence[str]], bases: Sequence[str], findings: Mapping[str, StoredFinding]
+) -> Result:
+    """Variants, and the labels of their trainings: how far their weighted τ lies below that of the base, training by
+    training."""
+    labels = {BASE: bases, **variants}
+    found = {name: [_estimate(findings, label) for label in trained] for name, trained in labels.items()}
+    estimates = {name: estimate_over(each) for name, each in found.items()}
     cells, rows = [], []
     summary = {f"{KEY}, {variant}": estimate for variant, estimate in estimates.items()}
     for variant, estimate in estimates.items():
@@ -108,13 +131,17 @@ def compare_information(variants: Mapping[str, str], findings: Mapping[str, Stor
         cells.append(cell(variant, "weighted tau", estimate))
         if variant != BASE:
             # clusterings of different models have nothing to do with one another
-            summary[f"Δ {KEY}, {variant}"] = independent_difference(base, estimate)
+            lost = [independent_difference(*pair) for pair in zip(found[BASE], found[variant], strict=True)]
+            summary[f"Δ {KEY}, {variant}"] = estimate_over(lost)
             cells.append(cell(variant, "delta weighted tau", summary[f"Δ {KEY}, {variant}"]))
     named = ", ".join(f"{variant} {estimate}" for variant, estimate in estimates.items())
     answer = f"Weighted τ between information and weight: {named}."
-    labels = {BASE: BASE} | dict(variants)
-    taus = {name: clusterings(findings[f"{label} information"].summary) for name, label in labels.items()}
-    return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, for_charts=taus), cells)
+    taus = {
+        name: [tau for label in dict.fromkeys(trained) for tau in clusterings(findings[f"{label} information"].summary)]
+        for name, trained in labels.items()
+    }
+    conclusion = Conclusion(answer, summary, notes_on(len(bases)), for_charts=taus)
+    return Result(pa.Table.from_pylist(rows), conclusion, cells)
 
 
 def _estimate(findings: Mapping[str, StoredFinding], label: str) -> Estimate:

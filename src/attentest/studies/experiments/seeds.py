@@ -14,6 +14,8 @@ from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
 from attentest.studies.cells import scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference, tidy_head
+from attentest.studies.experiments.pairs import Pairs
+from attentest.studies.experiments.repeated import FEWEST, distance_over, other_seeds
 from attentest.training.run import Run
 from attentest.trials.base import BIN_EDGES, BIN_NAMES, Chart, Conclusion, by_group, with_classes
 from attentest.trials.cells import cell
@@ -23,23 +25,29 @@ from attentest.trials.stored import StoredFinding
 
 @dataclass(frozen=True)
 class Seeds(Experiment):
-    """Models that differ from the base only in their seed; JSD to the base, text by text."""
+    """Models that differ from the base only in their seed: JSD to the base, text by text, and of each two of all,
+    against the JSD that the same weights would have in a random order."""
 
     name: ClassVar[str] = "seeds"
     number: ClassVar[str] = "T2"
-    keys: ClassVar[Mapping[str, str]] = {"apart": "mean JSD"}
+    keys: ClassVar[Mapping[str, str]] = {
+        "apart": "mean JSD of pairs",
+        "permuted": "mean JSD of permuted maps",
+        "agreement": "agreement above permuted maps",
+    }
     question: ClassVar[str] = "How much does attention vary when only the seed changes?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.3, Fig. 3"
     how_to_read: ClassVar[str] = (
-        "A low JSD means that models trained with other seeds attend to the same tokens; a high JSD means that the "
-        "weights partly depend on the seed. It is the baseline for adversaries: only a distance clearly above it is "
-        "more than chance. A low value does not show that the weights are faithful."
+        "An agreement of 1 means that models trained with other seeds attend to the same tokens, 0 that their weights "
+        "are no more alike than weights in a random order. The JSD alone does not tell: it is low for any weights near "
+        "uniform. It is the baseline for adversaries: only a distance clearly above it is more than chance. Stable "
+        "weights need not be faithful."
     )
 
     seeds: int = setting(8, "Further models to train.", least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
-        return [Training(f"seed {seed}", {"seed": seed}) for seed in range(1, self.seeds + 1)]
+        return other_seeds(self.seeds + 1)
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         labels = [training.label for training in self.trainings()]
@@ -59,18 +67,23 @@ class Seeds(Experiment):
         )
         table = with_classes(table, runs[BASE].classes)
         f1 = [scores(runs[label])["f1"].value for label in labels]
+        to_base, pairs = distance_over(found), Pairs.of([runs[label] for label in (BASE, *labels)])
         summary = {
-            "mean JSD": bootstrap(apart.mean(0)),
+            self.keys["apart"]: pairs.mean(pairs.apart),
+            self.keys["permuted"]: pairs.mean(pairs.permuted),
+            self.keys["agreement"]: pairs.agreement(),
+            "mean JSD": to_base["JSD"],
             "largest JSD of a text": bootstrap(apart.max(0)),
-            "mean TVD": bootstrap(change.mean(0)),
+            "mean TVD": to_base["TVD"],
             "F1 over seeds": bootstrap(np.array(f1)),
         } | by_group(table, "median_jsd", "bin", "predicted", statistic=np.median)
         answer = (
             f"With another seed, attention changes by a mean JSD of {summary['mean JSD']} and predictions by a mean "
-            f"TVD of {summary['mean TVD']} ({self.seeds} seeds)."
+            f"TVD of {summary['mean TVD']} ({self.seeds} seeds). Agreement of the weights above permuted ones: "
+            f"{summary[self.keys['agreement']]}."
         )
         cells = [cell("seeds", "jsd", summary["mean JSD"])]
-        return Result(table, Conclusion(answer, summary), cells)
+        return Result(table, Conclusion(answer, summary, _notes(len(labels) + 1)), cells)
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
@@ -86,3 +99,8 @@ class Seeds(Experiment):
             )
             for word, column, source in (("largest", "max", ""), ("median", "median", " (as their code draws it)"))
         }
+
+
+def _notes(trainings: int) -> list[str]:
+    few = "Two models were trained: intervals are over texts and do not cover how trainings differ (set `seeds` to 2)."
+    return [few] if trainings < FEWEST else []

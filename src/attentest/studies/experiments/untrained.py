@@ -11,8 +11,18 @@ import pyarrow as pa
 from attentest.errors import InputError, unknown_name
 from attentest.measures.intervals import Estimate
 from attentest.settings import setting
-from attentest.studies.cells import accuracy_gain, cells_of_run, f1_difference, scores
+from attentest.studies.cells import cells_of_run
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
+from attentest.studies.experiments.repeated import (
+    REPEATS,
+    accuracy_change,
+    f1_change,
+    notes_on,
+    other_seeds,
+    repeated,
+    runs_of,
+    scores_over,
+)
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion
 from attentest.trials.cells import cell
@@ -39,6 +49,7 @@ class Untrained(Experiment):
     )
 
     weights: tuple[str, ...] = setting(WEIGHTS, "Fixed weights to train with.")
+    repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -49,20 +60,22 @@ class Untrained(Experiment):
             raise InputError(f"weights is empty; name at least one of {', '.join(WEIGHTS)}.")
 
     def trainings(self) -> list[Training]:
-        return [Training(name, {"projection": name}, optional=True) for name in self.weights]
+        fixed = [Training(name, {"projection": name}, optional=True) for name in self.weights]
+        return [*other_seeds(self.repeats), *(one for training in fixed for one in repeated(training, self.repeats))]
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         there = [name for name in self.weights if name in runs]  # a hierarchical model has no random weights
-        found = {label: scores(runs[label]) for label in (BASE, *there)}
+        trained = {label: runs_of(runs, label, self.repeats) for label in (BASE, *there)}
+        found = {label: scores_over(same) for label, same in trained.items()}
         cells = list(cells_of_run(runs[BASE], BASE))
         summary = {}
         for label in there:
             variant = f"{label}, trained and inferred"
             cells += cells_of_run(runs[label], variant)
-            change = accuracy_gain(runs[BASE], runs[label])
+            change = accuracy_change(trained[label], trained[BASE])
             cells.append(cell(variant, "delta accuracy %", change, 100))
             summary[f"accuracy, {label} − base"] = change
-            summary[f"F1, {label} − base"] = f1_difference(runs[label], runs[BASE])
+            summary[f"F1, {label} − base"] = f1_change(trained[label], trained[BASE])
         for label, measures in found.items():
             summary |= {f"{name}, {label}": estimate for name, estimate in measures.items()}
         rows = [
@@ -74,7 +87,7 @@ class Untrained(Experiment):
             f"Trained with {there[0]} weights, the model reaches an F1 of {found[there[0]]['f1']}; with learned "
             f"attention, {found[BASE]['f1']}."
         )
-        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary), cells)
+        return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, notes_on(self.repeats)), cells)
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:

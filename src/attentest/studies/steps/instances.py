@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from attentest.files import write_table
 from attentest.progress import Listener
-from attentest.studies.experiments.adversary import FAR
+from attentest.studies.experiments.adversary import FAR, best_far_on_dev, furthest_on_dev, on_dev
 from attentest.studies.experiments.base import Difference, difference
 from attentest.training.run import Run, choose_device
 from attentest.trials.instances import ORIGINAL, SCHEMA, TRAINED, instances
@@ -30,17 +30,14 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
 
 
 def _with_adversary(table: pa.Table, base: Run, adversaries: list[Run]) -> pa.Table:
-    """And the weights of a trained adversary (Wiegreffe & Pinter 2019 Fig. 2): the most accurate of those far away, or
-    else the furthest."""
-    apart = [(difference(base, other), other) for other in adversaries]
-    far = [pair for pair in apart if pair[0].jsd.mean() > FAR]
-    chosen = (
-        max(far, key=lambda pair: pair[1].metrics["f1"]) if far else max(apart, key=lambda pair: pair[0].jsd.mean())
-    )
+    """And the weights of a trained adversary (Wiegreffe & Pinter 2019 Fig. 2): on dev the one with the best F1 of those
+    far away, or else the furthest."""
+    found = {adversary: on_dev([adversary]) for adversary in adversaries}
+    chosen = best_far_on_dev(found, FAR) or furthest_on_dev(found)
     rows = table.to_pylist()
     texts = [row for row in rows if row["variant"] == ORIGINAL]
     order = {row["id"]: place for place, row in enumerate(texts)}
-    together = sorted([*rows, *_rows(texts, *chosen)], key=lambda row: order[row["id"]])
+    together = sorted([*rows, *_rows(texts, difference(base, chosen), chosen)], key=lambda row: order[row["id"]])
     return pa.Table.from_pylist(together, SCHEMA)
 
 

@@ -20,10 +20,13 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
 
 
 def run_together(tasks: Sequence[Task], listener: Listener) -> None:
-    """The same run, texts, site and device for all."""
+    """The same run, texts, site and device for all, and the same answer to whether only marked texts count."""
     run, settings = Run(tasks[0].inputs["run"]), tasks[0].settings
     device = str(choose_device(settings["device"]))
-    subject = subject_of(run, texts=settings["texts"], device=device, site=settings.get("site"))
+    only_marked = settings.get("only_marked", False)
+    subject = subject_of(
+        run, texts=settings["texts"], device=device, site=settings.get("site"), only_marked=only_marked
+    )
     trials = [make_trial(task.settings["trial"], **task.settings["settings"]) for task in tasks]
     findings = hold(trials, replace(subject, folder=None), lambda done, total: listener.progress("read", done, total))
     for task, finding in zip(tasks, findings, strict=True):

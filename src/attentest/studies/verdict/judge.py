@@ -205,8 +205,8 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
         source = "set by you"
     elif measured is not None:
         source = "calibrated on models of known truth"
-    figure = _find(criterion.figure, evidence.summaries)
-    others = {name: _find(criterion.figure, summaries) for name, summaries in evidence.controls.items()}
+    figure = figure_of(criterion, evidence.summaries)
+    others = {name: figure_of(criterion, summaries) for name, summaries in evidence.controls.items()}
     ruling = Ruling(
         criterion,
         threshold,
@@ -236,6 +236,10 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
         + (f"; about {needed:,} texts would decide" if needed else ""),
     }
     return replace(ruling, answer=answer, why=place[answer], texts_needed=needed, smallest=smallest_visible(figure))
+
+
+def figure_of(criterion: Criterion, summaries: Summaries) -> Estimate | None:
+    return _find(criterion.figure, summaries)
 
 
 def _find(figure: Figure | None, summaries: Summaries) -> Estimate | None:

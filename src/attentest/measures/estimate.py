@@ -1,0 +1,60 @@
+"""A statistic with its interval, and what its width says about the number of texts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+
+LEVEL = 0.95
+TAIL = (1 - LEVEL) / 2
+MOST_TEXTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A statistic with its 95 % interval over `n` values."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    def as_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+def undefined(n: int = 0, value: float = math.nan) -> Estimate:
+    """An estimate without an interval, and without a value unless one is given."""
+    return Estimate(value, math.nan, math.nan, n)
+
+
+def independent_difference(more: Estimate, less: Estimate) -> Estimate:
+    """more − less of two estimates whose errors have nothing to do with one another: their variances add up."""
+    value = more.value - less.value
+    below = math.hypot(more.value - more.low, less.high - less.value)
+    above = math.hypot(more.high - more.value, less.value - less.low)
+    return Estimate(value, value - below, value + above, min(more.n, less.n))
+
+
+def smallest_visible(estimate: Estimate) -> float:
+    """The smallest effect that this number of texts could show: half the interval's width."""
+    return (estimate.high - estimate.low) / 2
+
+
+def texts_to_decide(estimate: Estimate, threshold: float) -> int | None:
+    """About how many texts would move the interval off the threshold, if the value stayed as it is.
+
+    The width shrinks with the square root of the number of texts. Rounded up to two digits; None where the value is at
+    the threshold, where there is no interval, and where more than a million texts would be needed.
+    """
+    distance = abs(estimate.value - threshold)
+    if not distance > 0 or math.isnan(smallest_visible(estimate)):
+        return None
+    needed = estimate.n * (smallest_visible(estimate) / distance) ** 2
+    if needed > MOST_TEXTS:
+        return None
+    unit = int(10 ** max(0, math.floor(math.log10(max(needed, 1))) - 1))
+    return math.ceil(needed / unit) * unit

@@ -1,0 +1,1 @@
+"""Error rates of tests and verdicts, measured on models whose truth is known."""

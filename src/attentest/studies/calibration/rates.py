@@ -1,0 +1,143 @@
+"""Thresholds and error rates of tests and verdicts, from models of known truth."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from attentest.measures.intervals import Estimate
+from attentest.measures.roc import auroc
+from attentest.studies.calibration.models import KnownModel, truth_of
+from attentest.studies.verdict.calibration import Calibration, Confusion, Rates, TestRates
+from attentest.studies.verdict.definitions import AT_MOST, CALIBRATED, CRITERIA, DEFINITIONS, Criterion
+from attentest.studies.verdict.judge import NO, UNCLEAR, YES, answer_of, figure_of, judge
+
+BEST_ALARM = 0.05  # false alarms that a threshold may have where it is set …
+WORST_ALARM = 0.1  # … and on other architectures, for the test to decide
+LEAST_AREA = 0.85  # AUROC of a test that decides
+ONE_ANSWER = 0.9  # a test that answers nearly always the same tells nothing
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model with a known truth, and a figure of it."""
+
+    model: KnownModel
+    truth: bool
+    figures: Mapping[int, Estimate]  # by number of texts
+
+    @property
+    def last(self) -> Estimate:
+        return self.figures[max(self.figures)]
+
+
+def calibrate(models: Sequence[KnownModel], set_on: Sequence[str], signature: Mapping[str, Any]) -> Calibration:
+    """Thresholds from the architectures `set_on`, and rates from the others."""
+    tests = {}
+    for criterion in CRITERIA.values():
+        cases = cases_of(criterion, models)
+        first = [case for case in cases if case.model.architecture in set_on]
+        second = [case for case in cases if case.model.architecture not in set_on]
+        if criterion.role == CALIBRATED and _both(first) and _both(second):
+            tests[criterion.name] = _test(criterion, first, second)
+    found = Calibration(tests, {}, dict(signature))
+    held_out = [model for model in models if model.architecture not in set_on]
+    return replace(found, verdicts=confusions(held_out, found))
+
+
+def cases_of(criterion: Criterion, models: Sequence[KnownModel]) -> list[Case]:
+    definition = criterion.name.partition(".")[0]
+    found = []
+    for model in models:
+        truth = truth_of(model, definition)
+        figures = {
+            texts: figure
+            for texts, summaries in sorted(model.summaries.items())
+            if (figure := figure_of(criterion, summaries)) is not None and not math.isnan(figure.value)
+        }
+        if truth is not None and figures:
+            found.append(Case(model, truth, figures))
+    return found
+
+
+def _both(cases: Sequence[Case]) -> bool:
+    return {case.truth for case in cases} == {True, False}
+
+
+def _scores(criterion: Criterion, cases: Sequence[Case], truth: bool) -> np.ndarray:
+    """Higher means rather yes."""
+    sign = -1 if criterion.side == AT_MOST else 1
+    return np.array([sign * case.last.value for case in cases if case.truth == truth])
+
+
+def area(criterion: Criterion, cases: Sequence[Case]) -> Estimate:
+    clusters = tuple(np.array([c.model.cluster for c in cases if c.truth == truth]) for truth in (True, False))
+    return auroc(_scores(criterion, cases, True), _scores(criterion, cases, False), (clusters[0], clusters[1]))
+
+
+def best_threshold(positive: np.ndarray, negative: np.ndarray) -> float:
+    """Half way between two neighbouring scores: where hits minus false alarms are most, with few false alarms."""
+    values = np.unique(np.concatenate([positive, negative]))
+    between = np.concatenate([[values[0] - 1e-6], (values[1:] + values[:-1]) / 2, [values[-1] + 1e-6]])
+    hits = (positive[None] >= between[:, None]).mean(1)
+    alarms = (negative[None] >= between[:, None]).mean(1)
+    gains = np.where(alarms <= BEST_ALARM, hits - alarms, -1)
+    return float(between[int(gains.argmax())])
+
+
+def _test(criterion: Criterion, first: Sequence[Case], second: Sequence[Case]) -> TestRates:
+    sign = -1 if criterion.side == AT_MOST else 1
+    threshold = sign * best_threshold(_scores(criterion, first, True), _scores(criterion, first, False))
+    threshold = float(f"{threshold:.3g}")
+    sizes = sorted({texts for case in second for texts in case.figures})
+    rates = [rates_at(criterion, threshold, second, texts) for texts in sizes]
+    answers = Counter(answer_of(criterion.side, threshold, case.last) for case in (*first, *second))
+    one = max(answers.values()) / sum(answers.values())
+    measured = area(criterion, second)
+    reasons = [
+        *([f"AUROC {measured.value:.2f} is below {LEAST_AREA}"] if measured.value < LEAST_AREA else []),
+        *([f"{rates[-1].false_alarm:.0%} false alarms"] if rates[-1].false_alarm > WORST_ALARM else []),
+        *([f"it gives {one:.0%} of all models the same answer"] if one > ONE_ANSWER else []),
+    ]
+    return TestRates(
+        threshold, measured, area(criterion, first).value, one, not reasons, "; ".join(reasons), rates
+    )
+
+
+def rates_at(criterion: Criterion, threshold: float, cases: Sequence[Case], texts: int) -> Rates:
+    there = [case for case in cases if texts in case.figures]
+    answers = [(case.truth, answer_of(criterion.side, threshold, case.figures[texts])) for case in there]
+
+    def share(truth: bool | None, answer: str) -> float:
+        some = [given == answer for known, given in answers if truth is None or known == truth]
+        return sum(some) / len(some) if some else math.nan
+
+    return Rates(texts, share(True, YES), share(False, YES), share(True, NO), share(None, UNCLEAR), len(there))
+
+
+def confusions(models: Sequence[KnownModel], rates: Calibration) -> dict[str, Confusion]:
+    """What `judge` says of these models under each definition whose truth is known, from all their texts."""
+    found: dict[str, Confusion] = {}
+    for name in DEFINITIONS:
+        counts: dict[str, Counter[str]] = {YES: Counter(), NO: Counter()}
+        texts = 0
+        for model in models:
+            truth = truth_of(model, name)
+            if truth is None:
+                continue
+            texts = max(texts, model.most_texts)
+            verdicts = judge(model.summaries[model.most_texts], rates=rates)
+            answer = next(verdict.answer for verdict in verdicts if verdict.definition.name == name)
+            counts[YES if truth else NO][answer] += 1
+        if any(counts.values()):
+            found[name] = Confusion(texts, {truth: dict(row) for truth, row in counts.items()})
+    return found
+
+
+def as_json(found: Calibration) -> dict[str, Any]:
+    return asdict(found)

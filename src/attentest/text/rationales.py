@@ -1,0 +1,35 @@
+"""The words that are the reason for a label, as marks of tokens or of sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Int
+
+from attentest.text.prepare import TokenizedCorpus
+from attentest.text.sequences import Sequences
+from attentest.text.tokenizer import Tokenizer, mark_tokens
+
+
+def token_marks(data: TokenizedCorpus) -> Int[np.ndarray, "tokens"]:
+    """1 for each token of a rationale, in the layout of the sequences."""
+    if data.rationale is not None:
+        return data.rationale
+    if not data.corpus.has_rationale:
+        return np.zeros(len(data.sequences.ids), np.int8)
+    tokenizer = Tokenizer(data.settings)
+    table = data.corpus.table.select(["text", "rationale"]).take(data.rows).to_pylist()
+    found = []
+    for row, length in zip(table, data.sequences.lengths, strict=True):
+        spans = tokenizer.spans(row["text"])[:length]
+        found.append(mark_tokens(row["text"], row["rationale"], spans) if row["rationale"] else [0] * int(length))
+    return np.concatenate(found)
+
+
+def sentence_marks(data: TokenizedCorpus) -> tuple[Int[np.ndarray, "sentences"], Sequences]:
+    """A 1 for each sentence that has some of the rationale, and the sentences' layout."""
+    assert data.sentences is not None
+    begins = np.diff(data.sentences, prepend=-1) != 0
+    begins[data.sequences.offsets[:-1]] = True
+    offsets = np.concatenate(([0], np.cumsum(begins)))[data.sequences.offsets]
+    found = np.maximum.reduceat(token_marks(data), np.flatnonzero(begins))
+    return found, Sequences(found, offsets)
