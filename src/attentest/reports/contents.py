@@ -51,7 +51,6 @@ class Variant:
     name: str
     role: Role  # a model is one of two that are compared
     weights: Sequence[float]
-    largest: float  # of all tokens, shown or not
     predicted: str
     probability: float
     tvd: float  # of the prediction, to the first variant's
@@ -73,6 +72,26 @@ class Instance:
 
 
 @dataclass(frozen=True)
+class Score:
+    """How good the model is, or something simpler to compare it with."""
+
+    name: str
+    figure: Estimate
+    about: str  # which measure, on which texts
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """What a reader should know first."""
+
+    scores: Sequence[Score]
+    answer: str  # may the attention be shown as an explanation: yes, no, unclear or not tested
+    says: str  # the same in words, with the sense in which it may
+    because: Sequence[str]
+    advice: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Block:
     """One model on one corpus."""
 
@@ -84,6 +103,7 @@ class Block:
     instances: Sequence[Instance] = ()
     files: Mapping[str, str] = field(default_factory=dict)  # CSV, Parquet -> path of the instances' table
     about: ModelResult | None = None  # None: what is no single model
+    first: FirstScreen | None = None  # where it has verdicts
 
 
 @dataclass(frozen=True)

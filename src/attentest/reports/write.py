@@ -123,7 +123,7 @@ def verdict_file(report: Report, thresholds: Thresholds) -> dict[str, Any]:
 def _model(block: Block) -> dict[str, Any]:
     return {
         "metrics": {} if block.about is None else block.about.metrics,
-        "baseline": None,
+        "baseline": None if block.about is None else block.about.baseline,
         "verdicts": [verdict.as_dict() for verdict in block.verdicts],
     }
 
