@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -230,7 +230,7 @@ def test_a_model_on_which_nothing_was_tested_can_be_exported() -> None:
     assert len(rows_of(table(report(bare), [bare]))) == len(CRITERIA)
 
 
-READ = {
+READ: dict[str, Callable[[str], Any]] = {
     "card": lambda text: [row for row in front_matter(text)[1].splitlines() if row.startswith("| **")],
     "junit": cases_of,
     "csv": lambda text: {row["definition"]: row["verdict"] for row in rows_of(text)},

@@ -14,9 +14,9 @@ _RESULTS = {"no": "failure", "unclear": "skipped", "not tested": "skipped"}  # a
 
 
 def junit(report: Report, blocks: Sequence[Block]) -> str:
-    root = ElementTree.Element("testsuites", name=one_line(report.title), **_counts(blocks))
+    root = ElementTree.Element("testsuites", {"name": one_line(report.title), **_counts(blocks)})
     for block in blocks:
-        suite = ElementTree.SubElement(root, "testsuite", name=one_line(block.name), **_counts([block]))
+        suite = ElementTree.SubElement(root, "testsuite", {"name": one_line(block.name), **_counts([block])})
         _add_properties(suite, {"attentest": __version__, **dict(block.facts)})
         for verdict in block.verdicts:
             _add_case(suite, block.name, verdict)
