@@ -5,20 +5,35 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from attentest.trials.erasure import Erasure
 
 from attentest.measures.intervals import Estimate
 from attentest.reports.contents import Block, Figure, Instance, Report, Role, Section, Variant
+from attentest.reports.first_screen import first_screen
+from attentest.reports.summary_text import lead_of
 from attentest.studies.directions import Replication
-from attentest.studies.verdict import judge
+from attentest.studies.experiments.adversary import TrainedAdversary
+from attentest.studies.experiments.seeds import Seeds
+from attentest.studies.experiments.untrained import Untrained
+from attentest.studies.results import ModelResult
+from attentest.studies.verdict import Calibration, Rates, judge
+from attentest.studies.verdict.calibration import TestRates
+from attentest.studies.verdict.judge import Summaries
 from attentest.trials import charts
+from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.base import BIN_NAMES
 from attentest.trials.charts.bars import bars_side_by_side
 from attentest.trials.charts.files import svg_of
+from attentest.trials.correlation import Correlation
+from attentest.trials.permutation import Permutation
+from attentest.trials.rationale import Rationale
+from attentest.trials.uniform import Uniform
 
 ALERT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 LONG_NAME = "class " + "x" * 5000
@@ -29,7 +44,17 @@ _REVIEW = (
     "which never outstays its welcome , even if the last act borrows rather too much from better comedies ."
 )
 REVIEW = _REVIEW.split()
-Summaries = Mapping[tuple[str, str], Mapping[str, Estimate]]
+RESULT = ModelResult(
+    corpus="movie reviews",
+    classes=["negative", "positive"],
+    texts=1066,
+    notes=[],
+    metrics={"accuracy": 0.764, "f1": 0.761, "auc": 0.84},
+    test_rows={"negative": 533, "positive": 533},
+    settings=None,
+    instances=None,
+    baseline={"accuracy": 0.771, "f1": 0.77, "auc": 0.85},
+)
 
 
 def report() -> Report:
@@ -53,31 +78,64 @@ def audit(texts: int = 40, tokens: int = 120) -> Report:
     """One model, as many texts as a page shows."""
     maps = [instance(i, tokens) for i in range(texts)]
     made = block("model", "BiLSTM on movie reviews", SURE)
-    one = Block(made.anchor, made.name, made.facts, made.verdicts, made.sections, maps)
-    return Report("Audit of a BiLSTM", "audit", "The attention is needed, but not exclusive.", [], [], [one])
+    one = replace(made, instances=maps, files={})
+    return Report("Audit of a BiLSTM", "audit", lead_of([one]), [("budget", "quick")], ["12 rows were dropped."], [one])
 
 
 def _of(value: float, n: int = 500, half: float = 0.02) -> Estimate:
     return Estimate(value, value - half, value + half, n)
 
 
-SURE: Summaries = {
-    ("trial", "uniform"): {"difference, uniform": _of(-0.08), "accuracy": _of(0.91), "accuracy, uniform": _of(0.83)},
-    ("experiment", "uniform"): {"F1, uniform − base": _of(-0.05)},
-    ("trial", "adversary"): {"share with JSD > 0.4": _of(0.83), "mean max JSD": _of(0.61, 498, 0.01)},
-    ("experiment", "adversary"): {"JSD, far": Estimate(0.5, math.nan, math.nan, 1)},
-    ("trial", "permutation"): {"mean of median TVD": _of(0.25)},
-    ("trial", "correlation"): {
-        "τ attention – gradient-input-fixed": _of(0.49),
-        "τ attention – leave-one-out": _of(0.36),
-        **{f"τ attention – other measure {i}": _of(0.1 + i / 50, 12_345) for i in range(14)},
-    },
-    ("trial", "rationale"): {"heaviest token in the rationale": _of(0.9), "weight − tokens in the rationale": _of(0.4)},
+def _summary(*figures: tuple[Any, str, Estimate]) -> Summaries:
+    """Of a trial or experiment and the key of one of its entries."""
+    found: dict[tuple[str, str], dict[str, Estimate]] = {}
+    for asked, key, figure in figures:
+        found.setdefault((asked.kind, asked.name), {})[asked.keys.get(key, key)] = figure
+    return found
+
+
+SURE = _summary(
+    (Uniform, "accuracy", _of(0.91)),
+    (Uniform, "decisions", _of(0.21)),
+    (Uniform, "change", _of(-0.08)),
+    (Uniform, "entropy", _of(0.6)),
+    (Untrained, "change", _of(-0.05)),
+    (Seeds, "agreement", _of(0.52, half=0.1)),
+    (TrainedAdversary, "change", _of(-0.004, half=0.003)),
+    (TrainedAdversary, "far", Estimate(0.5, math.nan, math.nan, 1)),
+    (InstanceAdversary, "far", _of(0.83)),
+    (InstanceAdversary, "furthest", _of(0.61, 498, 0.01)),
+    (Permutation, "moved", _of(0.25)),
+    (Erasure, "comprehensiveness", _of(0.12)),
+    (Erasure, "comprehensiveness null", _of(0.08)),
+    (Erasure, "comprehensiveness ceiling", _of(0.31)),
+    (Erasure, "comprehensiveness position", _of(0.17, half=0.06)),
+    (Erasure, "sufficiency position", _of(0.3, half=0.06)),
+    (Correlation, "gradient", _of(0.49)),
+    (Correlation, "leave-one-out", _of(0.36)),
+    *((Correlation, f"τ attention – other measure {i}", _of(0.1 + i / 50, 12_345)) for i in range(14)),
+    (Rationale, "heaviest", _of(0.9)),
+    (Rationale, "more weight", _of(0.4)),
+)
+UNSURE = _summary(
+    (Uniform, "change", _of(-0.01)),
+    (Permutation, "moved", Estimate(math.nan, math.nan, math.nan, 0)),
+    (Permutation, LONG_NAME, _of(1e-5)),
+)
+CONTROLS = {
+    "positive": _summary((Erasure, "comprehensiveness position", _of(0.93)), (Seeds, "agreement", _of(0.97))),
+    "random": _summary((Erasure, "comprehensiveness position", _of(0.01)), (Seeds, "agreement", _of(0.02))),
+    f"deceptive {ALERT}": _summary((Erasure, "comprehensiveness position", _of(-0.12))),
 }
-UNSURE: Summaries = {
-    ("trial", "uniform"): {"difference, uniform": _of(-0.01)},
-    ("trial", "permutation"): {"mean of median TVD": Estimate(math.nan, math.nan, math.nan, 0), LONG_NAME: _of(1e-5)},
-}
+
+
+def rates(*names: str) -> Calibration:
+    """As if these tests had been measured on models of known truth."""
+    measured = [Rates(400, 0.95, 0.03, 0.02, 0.12, 120)]
+    one = TestRates(0.5, _of(0.96, 120), 0.97, 0.6, True, "", measured)
+    return Calibration(dict.fromkeys(names, one))
+
+
 QUESTIONS = {
     "uniform": "Does the model decide worse when every token has the same weight?",
     "adversary": "How far away are the furthest weights that give the same prediction?",
@@ -91,14 +149,17 @@ def block(anchor: str, name: str, summaries: Summaries, *, hostile: bool = False
     instances = [instance(i, 30) for i in range(14)]
     if hostile:
         instances = [hostile_instance(), right_to_left_instance()]
+    known = rates("faithful.comprehensiveness", "stable.seeds", "plausible.heaviest")
+    verdicts = judge(summaries, controls=CONTROLS, rates=known)
     return Block(
         anchor=anchor,
         name=name,
         facts=[("texts", "5,000"), ("classes", f"negative, {LONG_NAME}" if hostile else "negative, positive")],
-        verdicts=judge(summaries),
+        verdicts=verdicts,
         sections=[section(*key, summary, hostile=hostile) for key, summary in summaries.items()],
         instances=instances,
         files={"CSV": "heat maps/texts.csv", "Parquet": "heat maps/texts.parquet"},
+        first=first_screen(RESULT, summaries, verdicts, weak=hostile),
     )
 
 
@@ -229,7 +290,7 @@ def variant(
     jsd: float,
     name: str | None = None,
 ) -> Variant:
-    return Variant(name or role, role, weights, max(weights), predicted, probability, tvd, jsd)
+    return Variant(name or role, role, weights, predicted, probability, tvd, jsd)
 
 
 def hostile_instance() -> Instance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -10,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from attentest.display.heatmaps import Heatmap, Heatmaps
+from attentest.display.heatmaps.colour import strength
 
 HOSTILE = (
     '<script>alert(1)</script> & "quoted" \x1b[31mred\x1b[0m \x00nul \u202eturned \U0001f600 שלום ]]> [bold]x[/bold]'
@@ -49,8 +51,8 @@ def printed(heatmaps: Heatmaps, **console: object) -> str:
 
 def test_html_holds_the_text_and_the_weights() -> None:
     page = Heatmaps([heatmap("good film", [0.8, 0.2], label="no")]).html()
-    assert '--w:1.00" title="0.8000">good</mark>' in page
-    assert '--w:0.25" title="0.2000">film</mark>' in page
+    assert '--w:0.89" title="0.8000">good</mark>' in page  # the root of the weight
+    assert '--w:0.45" title="0.2000">film</mark>' in page
     assert "predicted <b>yes 0.75</b>" in page
     assert 'class="wrong">label no' in page
 
@@ -100,8 +102,35 @@ def test_terminal_cannot_be_steered_by_text() -> None:
 
 
 def test_terminal_colours_follow_weights() -> None:
-    shown = printed(Heatmaps([heatmap("aa bb", [0.9, 0.1])]), force_terminal=True, color_system="truecolor")
+    shown = printed(Heatmaps([heatmap("aa bb", [1.0, 0.0])]), force_terminal=True, color_system="truecolor")
     assert "48;2;230;97;1maa" in shown
+    assert "mbb" not in shown
+
+
+@pytest.mark.parametrize("others", [1, 30])
+def test_a_weight_has_the_same_colour_in_every_map(others: int) -> None:
+    """The largest weight of a flat map is as pale as the same weight in a peaked one."""
+    text = " ".join(f"w{i}" for i in range(others + 1))
+    maps = Heatmaps([heatmap(text, [0.04] + [0.96 / others] * others)])
+    assert maps[0].strengths[0] == 0.2
+    assert '--w:0.20" title="0.0400">w0</mark>' in maps.html()
+    assert 'fill-opacity="0.20"><title>0.0400</title>' in maps.svg()
+    shown = printed(maps, force_terminal=True, color_system="truecolor")
+    assert re.findall(r"48;2;(\d+;\d+;\d+)mw0\b", shown) == ["250;214;179"]  # a fifth of the way to orange
+
+
+def test_the_scale_is_told_once_with_numbers() -> None:
+    maps = Heatmaps([heatmap("good film"), heatmap("bad film")])
+    assert maps.html().count("on the same scale in every map") == 1
+    marked = re.findall(r'--w:([\d.]+)">&nbsp;([\d.]+)', maps.html())
+    drawn = re.findall(r'fill-opacity="([\d.]+)"/><text[^>]*>([\d.]+)</text>', maps.svg())
+    assert marked == drawn == [("0.10", "0.01"), ("0.22", "0.05"), ("0.50", "0.25"), ("1.00", "1")]
+    assert printed(maps).count("weight  0.01   0.05   0.25   1") == 1
+
+
+@pytest.mark.parametrize("weight", [math.nan, -0.5, 2.0, math.inf])
+def test_weights_that_are_none_can_be_coloured(weight: float) -> None:
+    assert 0 <= strength(weight) <= 1
 
 
 def test_long_texts_are_shown_where_the_weight_is() -> None:

@@ -144,12 +144,13 @@ def test_heat_maps_start_with_the_furthest_adversary() -> None:
     assert reached == sorted(reached, reverse=True)
 
 
-def test_heat_maps_colour_by_the_largest_weight_and_mark_the_reason() -> None:
-    variant = Variant("original", "original", [0.4, 0.2, 0.002, math.nan], 0.4, "a", 1.0, 0.0, 0.0)
+def test_heat_maps_colour_by_weight_alone_and_mark_the_reason() -> None:
+    """Class h20 is a weight of 1, h10 one of a quarter: the colour's depth is the root of the weight."""
+    variant = Variant("original", "original", [1.0, 0.25, 0.0004, math.nan], "a", 1.0, 0.0, 0.0)
     text = Instance("1", "a", ["w", "x", "y", "z"], ["", " ", " ", " "], {}, [False, True, False, True], [variant])
     page = page_of(text)
     assert '<i class=h20>w</i> <i class="h10 r">x</i> <i>y</i> <i class=r>z</i>' in page
-    assert '"weights":{"1":[[4000,2000,20,null]]}' in page
+    assert '"weights":{"1":[[10000,2500,4,null]]}' in page
 
 
 def page_of(*texts: Instance) -> str:
@@ -184,11 +185,11 @@ def test_long_texts_show_where_the_weight_of_every_variant_lies(tmp_path: Path) 
     assert [token for token, mark in zip(text.tokens, text.marks, strict=True) if mark] == ["w50"]
     for variant in text.variants:
         assert variant.role == variant.name
-        assert text.tokens[variant.weights.index(variant.largest)] == f"w{peaks[variant.name]}"
+        assert text.tokens[variant.weights.index(max(variant.weights))] == f"w{peaks[variant.name]}"
     maps = re.findall('<p class="map".*?</p>', page_of(text))
     for peak, shown_map in zip(peaks.values(), maps, strict=True):
         assert re.findall(r"… (\d+) tokens …", shown_map) == [str(count) for count in text.cuts.values()]
-        assert f"<i class=h20>w{peak}</i> <i class=h10>w{peak + 1}</i>" in shown_map
+        assert f"<i class=h14>w{peak}</i> <i class=h10>w{peak + 1}</i>" in shown_map
 
 
 def test_long_texts_are_shown_by_one_stretch_where_the_variants_agree(tmp_path: Path) -> None:
@@ -196,8 +197,13 @@ def test_long_texts_are_shown_by_one_stretch_where_the_variants_agree(tmp_path: 
     assert (len(text.tokens), text.cuts) == (LONGEST, {0: LENGTH - LONGEST})
 
 
-def test_colours_are_shares_of_the_largest_weight_that_is_not_shown() -> None:
-    variant = Variant("original", "original", [0.1, 0.2], 0.4, "a", 1.0, 0.0, 0.0)
+def test_the_scale_of_heat_maps_has_numbers() -> None:
+    found = re.findall(r'<i class="h(\d+)">([\d.]+)</i>', page_of(sample_report.instance(0, 30)))
+    assert found == [("2", "0.01"), ("4", "0.05"), ("10", "0.25"), ("20", "1")]
+
+
+def test_what_is_cut_stands_between_the_tokens() -> None:
+    variant = Variant("original", "original", [0.0625, 0.25], "a", 1.0, 0.0, 0.0)
     page = page_of(Instance("1", None, ["w", "x"], ["", " "], {0: 1, 1: 1200}, None, [variant]))
     cuts = [f"<span class=cut>… {said} …</span>" for said in ("1 token", "1,200 tokens")]
     assert f"{cuts[0]}<i class=h5>w</i> {cuts[1]} <i class=h10>x</i></p>" in page

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from attentest.measures.intervals import Estimate
 from attentest.studies.directions import Replication
+from attentest.studies.results import ModelResult
 from attentest.studies.verdict import Verdict
 
 
@@ -50,7 +51,6 @@ class Variant:
     name: str
     role: Role  # a model is one of two that are compared
     weights: Sequence[float]
-    largest: float  # of all tokens, shown or not
     predicted: str
     probability: float
     tvd: float  # of the prediction, to the first variant's
@@ -72,6 +72,26 @@ class Instance:
 
 
 @dataclass(frozen=True)
+class Score:
+    """How good the model is, or something simpler to compare it with."""
+
+    name: str
+    figure: Estimate
+    about: str  # which measure, on which texts
+
+
+@dataclass(frozen=True)
+class FirstScreen:
+    """What a reader should know first."""
+
+    scores: Sequence[Score]
+    answer: str  # may the attention be shown as an explanation: yes, no, unclear or not tested
+    says: str  # the same in words, with the sense in which it may
+    because: Sequence[str]
+    advice: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Block:
     """One model on one corpus."""
 
@@ -82,6 +102,8 @@ class Block:
     sections: Sequence[Section]
     instances: Sequence[Instance] = ()
     files: Mapping[str, str] = field(default_factory=dict)  # CSV, Parquet -> path of the instances' table
+    about: ModelResult | None = None  # None: what is no single model
+    first: FirstScreen | None = None  # where it has verdicts
 
 
 @dataclass(frozen=True)

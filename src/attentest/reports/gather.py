@@ -13,6 +13,8 @@ from attentest.files import checked, inside, is_folder, make_folder, name_of, re
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.publish import plan_of
 from attentest.reports.contents import Block, Difference, Figure, Instance, Report, Section
+from attentest.reports.controls import CONTROLS, controls_of
+from attentest.reports.first_screen import first_screen
 from attentest.reports.instances import read_instances, write_csv
 from attentest.reports.parts.picture import is_plain
 from attentest.reports.redrawn import class_of, picture_of, redrawn
@@ -21,8 +23,18 @@ from attentest.studies import comparison
 from attentest.studies.figures import FIGURES, PlacedFinding, across_models
 from attentest.studies.folder import PLAN, VERDICT, plan_key
 from attentest.studies.published import PublishedRow
-from attentest.studies.results import SUMMARY, TRIAL, ModelResult, Summary, read_summary, result_of_run
-from attentest.studies.verdict import judge
+from attentest.studies.results import (
+    EXPERIMENT,
+    SUMMARY,
+    TRIAL,
+    FindingRef,
+    ModelResult,
+    Summary,
+    read_summary,
+    result_of_run,
+)
+from attentest.studies.verdict import CRITERIA, judge
+from attentest.studies.verdict.judge import Summaries
 from attentest.training.record import RUN
 from attentest.training.run import Run
 from attentest.trials import TRIALS
@@ -37,9 +49,14 @@ from attentest.version import __version__
 
 Thresholds = Mapping[str, float]
 COMPARISON = comparison.NAME
+REPLACED = ("stable.seeds", "faithful.sets", "informative.information")  # names that had another figure in version 1
 LARGEST_PICTURE = 5_000_000  # bytes; ours are far smaller
 UNKNOWN = "This version of attentest does not know it and cannot draw its charts; its numbers are as they were found."
 EARLIER = "An earlier version of attentest made it, without the numbers that its charts need; make it again for them."
+
+_BLIND = "no models of known truth were trained to show how well the tests work on this corpus."
+LEFT_OUT = f"Controls were left out (--no-controls, or an audit of an earlier version): {_BLIND}"
+NO_CONTROLS = f"There are no controls, which the audit of a corpus trains: {_BLIND}"
 
 
 def gather(folder: Path, start: Path, companions: Path, thresholds: Thresholds, beside: str = HEAT_MAPS) -> Report:
@@ -73,7 +90,10 @@ def kept_thresholds(folder: Path) -> dict[str, float]:
     """Those other than the usual ones that an audit was given."""
     if not is_folder(folder) or not (folder / VERDICT).is_file():
         return {}
-    return read_as(folder / VERDICT, Judged).thresholds
+    kept = read_as(folder / VERDICT, Judged)
+    if kept.version > 1:
+        return kept.thresholds
+    return {name: value for name, value in kept.thresholds.items() if name in CRITERIA and name not in REPLACED}
 
 
 @dataclass(frozen=True)
@@ -81,6 +101,7 @@ class Judged:
     """What of verdict.json is read again."""
 
     thresholds: dict[str, float]
+    version: int = 1  # the first had no number
 
 
 @dataclass(frozen=True)
@@ -112,7 +133,7 @@ class _Reader:
             kind=summary.kind,
             lead=lead,
             facts=[*([("budget", f"{summary.budget}{rows}")] if summary.budget else []), ("attentest", __version__)],
-            notes=[*self._of_earlier_plan(), *notes_of(summary)],
+            notes=[*self._of_earlier_plan(), *notes_of(summary), *_lacks(summary)],
             blocks=blocks,
             figures=self._figures(inside(self.folder, FIGURES), across_models(self._placed(summary))),
             directions=summary.directions,
@@ -144,17 +165,21 @@ class _Reader:
         shown = read_instances(table)
         about = result_of_run(run)
         name = f"{about.corpus} {run.record.model.name}"
+        weak = weakness(name, about)
+        judged = _summaries(usual)
+        verdicts = judge(judged, self.thresholds, impossible=_impossible(shown)) if own else []
         block = Block(
             anchor="model",
             name=name,
             facts=facts_of(about),
-            verdicts=judge(_summaries(usual), self.thresholds, impossible=_impossible(shown)) if own else [],
+            verdicts=verdicts,
             sections=own,
             instances=shown,
             files=self._instance_files(table),
+            about=about,
+            first=first_screen(about, judged, verdicts, weak is not None) if verdicts else None,
         )
-        weak = weakness(name, about)
-        notes = [*([weak] if weak else []), *run.notes]
+        notes = [*([weak] if weak else []), *run.notes, *([NO_CONTROLS] if verdicts else [])]
         if not own:
             notes.append(f"No trial has been run yet. To run all: attentest trial all {self.folder}")
         if len(own) < len(sections):
@@ -189,15 +214,24 @@ class _Reader:
         broken = {(failure.kind, failure.name) for failure in summary.failed if failure.block == name}
         table = inside(self.folder, about.instances) if about.instances else None
         shown = read_instances(table) if table else []
+        summaries, impossible = _summaries(sections), _impossible(shown)
+        verdicts = judge(summaries, self.thresholds, broken, impossible, self._controls(own))
         return Block(
             anchor=anchor,
             name=name,
             facts=facts_of(about),
-            verdicts=judge(_summaries(sections), self.thresholds, broken, _impossible(shown)),
+            verdicts=verdicts,
             sections=sections,
             instances=shown,
             files=self._instance_files(table) if table else {},
+            about=about,
+            first=first_screen(about, summaries, verdicts, weakness(name, about) is not None),
         )
+
+    def _controls(self, findings: Sequence[FindingRef]) -> Mapping[str, Summaries]:
+        """What the models of known truth got that were trained next to this one."""
+        place = next((ref.folder for ref in findings if (ref.kind, ref.name) == (EXPERIMENT, CONTROLS)), None)
+        return {} if place is None else self._finding(place).made(controls_of)
 
     def _beside(self, title: str) -> Block:
         """Two models against each other."""
@@ -301,6 +335,23 @@ def _impossible(shown: Sequence[Instance]) -> dict[tuple[str, str], str]:
     if not shown or any(instance.marks is not None for instance in shown):
         return {}
     return {(TRIAL, Rationale.name): "the corpus has no rationales"}
+
+
+def _lacks(summary: Summary) -> list[str]:
+    """What the verdicts of this version have, and the folder does not."""
+    done = {(ref.kind, ref.name) for ref in summary.findings} | {(f.kind, f.name) for f in summary.failed}
+    trained = any(kind == EXPERIMENT for kind, _ in done)
+    controls = [] if not summary.blocks or (EXPERIMENT, CONTROLS) in done else [LEFT_OUT if trained else NO_CONTROLS]
+    made_here = any(about.settings is not None for about in summary.blocks.values())
+    missing = [name for name in TRIALS if name != Rationale.name and (TRIAL, name) not in done]
+    if summary.kind != "audit" or not made_here or not missing:
+        return controls
+    names = ", ".join(missing)
+    return [
+        f"An earlier version of attentest made this audit, without the trials {names}; verdicts that need them are not "
+        "tested. To run what is missing, run the same audit again.",
+        *controls,
+    ]
 
 
 def _is_of(section: Section, run: Run) -> bool:

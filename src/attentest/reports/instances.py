@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -73,7 +72,6 @@ def _instance(rows: Sequence[dict[str, Any]]) -> Instance:
                 name=row["variant"],
                 role=role,
                 weights=[row["weight"][i] for i in places],
-                largest=max(filter(math.isfinite, row["weight"]), default=0.0),
                 predicted=row["predicted"],
                 probability=row["probability"],
                 tvd=row["tvd"],

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from attentest.reports.contents import Report
-from attentest.reports.parts import formatting
+from attentest.reports.parts import formatting, heatmap_blocks, verdict_picture
 from attentest.reports.parts.bundle import bundle
 from attentest.reports.parts.islands import code, fingerprint, island
 from attentest.reports.parts.outline import Outline
@@ -19,7 +19,7 @@ from attentest.version import __version__
 # what runs before the page is drawn, and what runs when it is there
 EARLY = ("theme.js",)
 LATE = ("csv.js", "tables.js", "tabs.js", "charts.js", "heatmaps.js", "report.js")
-STYLES = ("report.css", "verdicts.css", "charts.css", "heatmaps.css", "narrow.css", "print.css")
+STYLES = ("report.css", "first.css", "verdicts.css", "charts.css", "heatmaps.css", "narrow.css", "print.css")
 
 
 def render(report: Report) -> str:
@@ -69,8 +69,13 @@ def _environment() -> Environment:
         "path": formatting.path,
         "flat": formatting.flat,
         "island": island,
+        "figure_line": verdict_picture.picture_of,
     }
-    environment.globals |= {"interval": formatting.interval}
+    environment.globals |= {
+        "interval": formatting.interval,
+        "heat_legend": heatmap_blocks.legend(),
+        "picture_legend": verdict_picture.legend(),
+    }
     return environment
 
 

@@ -97,7 +97,7 @@ def _answers(verdicts: Sequence[Verdict]) -> list[tuple[str, str, str]]:
     return [(v.definition.name, v.answer, v.confidence) for v in verdicts]
 
 
-def _folder_of(result: str | Path | Run | Page | StudyResult | Finding) -> Path:
+def folder_of(result: str | Path | Run | Page | StudyResult | Finding) -> Path:
     if isinstance(result, str | Path):
         return Path(result)
     if isinstance(result, Run):
@@ -108,7 +108,7 @@ def _folder_of(result: str | Path | Run | Page | StudyResult | Finding) -> Path:
         return Path(result.files["finding"]).parent
     if isinstance(result, Finding):
         raise InputError("This finding lies in no folder; save it first: finding.save(folder).")
-    raise InputError(f"report() takes a folder or a result of attentest, not {type(result).__name__}.")
+    raise InputError(f"`folder` must be a folder or a result of attentest, not {type(result).__name__}.")
 
 
 def report(
@@ -123,6 +123,6 @@ def report(
     was last judged by.
     """
     check_thresholds(thresholds or {})
-    place = _folder_of(folder)
+    place = folder_of(folder)
     found, page = write_report(place, None if out is None else Path(out), thresholds)
     return Page(place, page, found)

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from attentest.reports.contents import Block
 from attentest.studies.results import ModelResult, Summary
 
-BARELY = 0.05  # above the share of the most frequent class
+BARELY = 0.05  # a score that is so little above or below another is not clearly so
+SKEWED = 0.8  # share of the most frequent class from which accuracy says little
+CHANCE = 0.5  # AUC
+BASELINE = "TF-IDF with logistic regression"
 OPEN = {"unclear": "Inconclusive", "not tested": "Not tested"}  # answer -> how the lead calls it
 
 
@@ -18,9 +21,9 @@ def facts_of(about: ModelResult) -> list[tuple[str, str]]:
     corpus, model = made.corpus, made.model
     rows = {split: sum(count.values()) for split, count in corpus.rows.items()}
     parts = f"{model.encoder} + {model.alignment} + {model.projection}"
-    scores = {name: value for name, value in about.metrics.items() if value is not None}
     found = [
-        ("test scores", ", ".join(f"{name} {value:.3f}" for name, value in scores.items())),
+        (f"scores on all {tested_texts(about):,} test texts", _scores(about.metrics)),
+        (f"the same of {BASELINE}", _scores(about.baseline or {})),
         ("model", parts if model.structure == "flat" else f"{model.structure}, {parts}"),
         ("rows", ", ".join(f"{split} {count:,}" for split, count in rows.items())),
         ("classes", ", ".join(corpus.classes[:12]) + (" …" if len(corpus.classes) > 12 else "")),
@@ -28,6 +31,10 @@ def facts_of(about: ModelResult) -> list[tuple[str, str]]:
         ("corpus hash", corpus.fingerprint),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def _scores(metrics: dict[str, float | None]) -> str:
+    return ", ".join(f"{name} {value:.3f}" for name, value in metrics.items() if value is not None)
 
 
 def notes_of(summary: Summary) -> list[str]:
@@ -41,18 +48,40 @@ def notes_of(summary: Summary) -> list[str]:
     return [*weak, *summary.notes, *missing, *of_corpora]
 
 
+def tested_texts(about: ModelResult) -> int:
+    return sum(about.test_rows.values())
+
+
+def majority(about: ModelResult) -> float | None:
+    """The share of the most frequent class among the test texts."""
+    return max(about.test_rows.values()) / tested_texts(about) if tested_texts(about) > 0 else None
+
+
+def is_skewed(about: ModelResult) -> bool:
+    most = majority(about)
+    return most is not None and most >= SKEWED
+
+
 def weakness(name: str, about: ModelResult) -> str | None:
     """A model that has learned next to nothing has no attention worth explaining."""
-    counts, accuracy = about.test_rows, about.metrics.get("accuracy")
-    if accuracy is None or sum(counts.values()) < 1:
+    most = majority(about)
+    measure = "auc" if is_skewed(about) and about.metrics.get("auc") is not None else "accuracy"
+    value = about.metrics.get(measure)
+    if value is None or most is None:
         return None
-    most = max(counts.values()) / sum(counts.values())
-    if accuracy > most + BARELY:
+    floor, floor_name = (CHANCE, "chance") if measure == "auc" else (most, "the majority class")
+    reached = (about.baseline or {}).get(measure)
+    margin = BARELY if reached is None else 0.0  # with a baseline to compare with, above is enough
+    if value <= floor + margin:
+        against = f"is {'barely' if value > floor else 'not'} above {floor_name} ({floor:.3f})"
+    elif reached is not None and value < reached - BARELY:
+        against = f"is clearly below what {BASELINE} reaches without attention ({reached:.3f})"
+    else:
         return None
-    above = "barely" if accuracy > most else "not"
+    called = "AUC" if measure == "auc" else "accuracy"
     return (
-        f"{name}: accuracy on the test texts ({accuracy:.3f}) is {above} above the majority class ({most:.3f}). Train "
-        "longer, or on more rows, before reading its attention."
+        f"{name}: {called} on all {tested_texts(about):,} test texts ({value:.3f}) {against}. The model has hardly "
+        "learned its task: train longer, or on more texts, before reading its attention."
     )
 
 
@@ -65,9 +94,9 @@ def lead_of(blocks: Sequence[Block], weak: bool = False) -> str:
     for verdict in blocks[0].verdicts:
         answers.setdefault(verdict.answer, []).append(verdict.definition.name)
     yes, no = answers.get("yes", []), answers.get("no", [])
-    decided = ", but ".join([*([_listed(yes, "and")] if yes else []), *([_denied(no)] if no else [])])
+    decided = ", but ".join([*([listed(yes, "and")] if yes else []), *([_denied(no)] if no else [])])
     parts = [
-        *(["The model has barely learned its task, so the verdicts say little."] if weak else []),
+        *(["The model has hardly learned its task, so the verdicts say little."] if weak else []),
         *([f"Attention is {decided}."] if decided else []),
         *(f"{word}: {', '.join(answers[answer])}." for answer, word in OPEN.items() if answer in answers),
     ]
@@ -75,8 +104,8 @@ def lead_of(blocks: Sequence[Block], weak: bool = False) -> str:
 
 
 def _denied(names: Sequence[str]) -> str:
-    return f"neither {names[0]} nor {names[1]}" if len(names) == 2 else f"not {_listed(names, 'or')}"
+    return f"neither {names[0]} nor {names[1]}" if len(names) == 2 else f"not {listed(names, 'or')}"
 
 
-def _listed(names: Sequence[str], word: str) -> str:
+def listed(names: Sequence[str], word: str) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"

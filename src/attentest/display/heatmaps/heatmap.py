@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attentest.display.heatmaps.colour import strength
 from attentest.display.show import show, to_pandas
 from attentest.errors import InputError
 from attentest.files import make_folder, write_bytes
@@ -44,9 +45,8 @@ class Heatmap:
 
     @property
     def strengths(self) -> list[float]:
-        """Weights as shares of the largest: what colours show."""
-        largest = max(self.weights)
-        return [weight / largest if largest else 0.0 for weight in self.weights]
+        """What colours show: the same of a weight in every map."""
+        return [strength(weight) for weight in self.weights]
 
     def as_dict(self) -> dict[str, Any]:
         """For machines: the tokens as they stand in the text, with their weights."""

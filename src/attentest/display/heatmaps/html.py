@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from attentest.display.heatmaps.colour import FAINTEST, LEGEND, strength
 from attentest.display.heatmaps.heatmap import Heatmap
 from attentest.display.heatmaps.text import visible
 
@@ -25,10 +26,13 @@ _PAGE_STYLE = (
     "@media (prefers-color-scheme:dark){body{background:#16181c;color:#eee}}"
 )
 
+_SCALE = " ".join(f'<mark style="--w:{strength(weight):.2f}">&nbsp;{weight:g}&nbsp;</mark>' for weight in LEGEND)
+_LEGEND = f'<p class="about">Weight: {_SCALE}, on the same scale in every map.</p>'
+
 
 def fragment(heatmaps: Iterable[Heatmap]) -> str:
     """For a notebook cell."""
-    return f'<div class="attentest"><style>{_STYLE}</style>{"".join(map(_article, heatmaps))}</div>'
+    return f'<div class="attentest"><style>{_STYLE}</style>{_LEGEND}{"".join(map(_article, heatmaps))}</div>'
 
 
 def page(heatmaps: Iterable[Heatmap]) -> str:
@@ -57,15 +61,15 @@ def _article(heatmap: Heatmap) -> str:
 
 def _marked(heatmap: Heatmap) -> str:
     parts, at = [], 0
-    for i, ((start, end), strength) in enumerate(zip(heatmap.spans, heatmap.strengths, strict=True)):
+    for i, ((start, end), deep) in enumerate(zip(heatmap.spans, heatmap.strengths, strict=True)):
         parts.append(_safe(heatmap.text[at:start]))
         token = _safe(heatmap.text[start:end])
         if heatmap.is_unknown(i):
             token = f'<span class="u" title="not in the vocabulary">{token}</span>'
         reason = heatmap.rationale is not None and heatmap.rationale[i]
-        if strength >= 0.02 or reason:
+        if deep >= FAINTEST or reason:
             kind = ' class="r"' if reason else ""
-            token = f'<mark{kind} style="--w:{strength:.2f}" title="{heatmap.weights[i]:.4f}">{token}</mark>'
+            token = f'<mark{kind} style="--w:{deep:.2f}" title="{heatmap.weights[i]:.4f}">{token}</mark>'
         parts.append(token)
         at = end
     parts.append(_safe(heatmap.text[at:]))

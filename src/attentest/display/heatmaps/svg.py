@@ -7,6 +7,7 @@ from html import escape
 from unicodedata import east_asian_width
 
 from attentest.display.cut import beginning
+from attentest.display.heatmaps.colour import FAINTEST, LEGEND, strength
 from attentest.display.heatmaps.heatmap import Heatmap
 from attentest.display.heatmaps.text import visible
 
@@ -17,7 +18,7 @@ _FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace
 
 
 def picture(heatmaps: Iterable[Heatmap]) -> str:
-    body, y = [], MARGIN + SIZE
+    body, y = _legend(MARGIN + SIZE), MARGIN + SIZE + LINE + LINE // 2
     for heatmap in heatmaps:
         parts, y = _one(heatmap, y)
         body += parts
@@ -27,6 +28,19 @@ def picture(heatmaps: Iterable[Heatmap]) -> str:
         f'role="img" font-family="{_FONT}" font-size="{SIZE}"><title>Attention over texts</title>'
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>{"".join(body)}</svg>\n'
     )
+
+
+def _legend(y: int) -> list[str]:
+    """Weights and their colours, the same in every map."""
+    parts = [f'<text x="{MARGIN}" y="{y}" fill="#555555" font-size="13">weight</text>']
+    for n, weight in enumerate(LEGEND):
+        x = MARGIN + 70 * (n + 1)
+        parts.append(
+            f'<rect x="{x}" y="{y - SIZE}" width="60" height="{SIZE + 5}" rx="3" fill="#e66101" '
+            f'fill-opacity="{strength(weight):.2f}"/>'
+            f'<text x="{x + 30}" y="{y}" text-anchor="middle" fill="#111111" font-size="13">{weight:g}</text>'
+        )
+    return parts
 
 
 def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
@@ -56,7 +70,7 @@ def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
             x, gap = MARGIN, 0.0
             y += LINE
         x += gap
-        if strengths[i] >= 0.02:
+        if strengths[i] >= FAINTEST:
             parts.append(
                 f'<rect x="{x - 1:.1f}" y="{y - SIZE}" width="{width + 2:.1f}" height="{SIZE + 5}" rx="3" '
                 f'fill="#e66101" fill-opacity="{strengths[i]:.2f}"><title>{heatmap.weights[i]:.4f}</title></rect>'

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from attentest.display.heatmaps.colour import FAINTEST, LEGEND, strength
 from attentest.display.heatmaps.heatmap import Heatmap
 from attentest.display.heatmaps.text import one_line
 
@@ -16,7 +17,16 @@ _LIGHT, _DARK = (255, 243, 224), (230, 97, 1)  # orange: told from the text by e
 
 
 def render(heatmaps: Iterable[Heatmap]) -> RenderableType:
-    return Group(*(part for heatmap in heatmaps for part in _one(heatmap)))
+    return Group(*(part for heatmap in heatmaps for part in _one(heatmap)), _legend())
+
+
+def _legend() -> Text:
+    """Weights and their colours, the same in every map."""
+    line = Text("weight ", "dim")
+    for weight in LEGEND:
+        line.append(f" {weight:g} ", _style(strength(weight), unknown=False))
+        line.append(" ")
+    return line
 
 
 def _one(heatmap: Heatmap) -> list[RenderableType]:
@@ -61,9 +71,9 @@ def _flat(text: str) -> str:
     return one_line(text.replace("\n", " ").replace("\t", " "))
 
 
-def _style(strength: float, unknown: bool) -> str:
+def _style(deep: float, unknown: bool) -> str:
     line = "underline" if unknown else ""
-    if strength < 0.05:
+    if deep < FAINTEST:
         return line
-    red, green, blue = (round(a + strength * (b - a)) for a, b in zip(_LIGHT, _DARK, strict=True))
+    red, green, blue = (round(a + deep * (b - a)) for a, b in zip(_LIGHT, _DARK, strict=True))
     return f"{line} black on rgb({red},{green},{blue})".lstrip()

@@ -52,6 +52,14 @@ const readable = (article, island) => {
     map.setAttribute("role", "group");
     map.setAttribute("aria-label", `${map.parentElement.querySelector("h5").textContent}: arrow keys read the weights`);
   }
+  article.addEventListener("mouseover", (event) => {
+    const word = event.target.closest(".map i");
+    if (!word) return;
+    const maps = [...article.querySelectorAll(".map")];
+    const map = word.closest(".map");
+    const row = island.weights[article.dataset.number][maps.indexOf(map)];
+    word.title = weightText(row[[...map.querySelectorAll("i")].indexOf(word)], island.scale);
+  });
   article.addEventListener("click", (event) => {
     const word = event.target.closest(".map i");
     if (word) select(article, [...word.closest(".map").querySelectorAll("i")].indexOf(word), island);

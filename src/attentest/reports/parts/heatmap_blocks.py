@@ -10,6 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from attentest.display.heatmaps.colour import LEGEND, strength
 from attentest.reports.contents import Instance, Variant
 from attentest.reports.parts.formatting import NAME, TOKEN, number, shown
 
@@ -64,6 +65,11 @@ def island(shown_texts: Sequence[Text]) -> dict[str, Any]:
     return {"scale": SCALE, "weights": {str(text.number): text.weights for text in shown_texts}}
 
 
+def legend() -> list[tuple[float, int]]:
+    """Weights and the level of their colour, which is the same in every map."""
+    return [(weight, round(LEVELS * strength(weight))) for weight in LEGEND]
+
+
 def _text(instance: Instance, number: int) -> Text:
     return Text(
         instance=instance,
@@ -84,7 +90,7 @@ def _tokens(instance: Instance, variant: Variant) -> Markup:
     parts = []
     rows = zip(instance.tokens, instance.gaps, variant.weights, marks, strict=True)
     for place, (token, gap, weight, marked) in enumerate(rows):
-        level = round(LEVELS * weight / variant.largest) if variant.largest > 0 and math.isfinite(weight) else 0
+        level = round(LEVELS * strength(weight))
         names = " ".join(([f"h{level}"] if level > 0 else []) + (["r"] if marked else []))
         kind = f' class="{names}"' if " " in names else f" class={names}" if names else ""
         parts.append(f"{_cut(instance, place)}{_safe(gap)}<i{kind}>{_safe(token)}</i>")

@@ -92,6 +92,7 @@ class Outline:
         self.charts = self._charts(report.figures, "overview")
         self.blocks = [self._block(block) for block in report.blocks]
         self.judged = [part for part in self.blocks if part.block.verdicts]
+        self.first = self.judged[0].block.first if len(self.judged) == 1 else None  # of several, each has its own
         self.has_charts = bool(self.charts) or any(part.charts for block in self.blocks for part in block.sections)
 
     def _block(self, block: Block) -> BlockPart:

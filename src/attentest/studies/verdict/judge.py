@@ -134,7 +134,7 @@ def judge(
     reasons = {place: f"the {' '.join(place)} failed" for place in broken} | dict(impossible or {})
     chosen = check_thresholds(thresholds or {}, known)
     evidence = _Evidence(summaries, controls or {}, chosen, frozenset(thresholds or {}), reasons, known)
-    flat = _near_uniform(summaries)
+    flat = near_uniform(summaries)
     found = [_verdict(definition, evidence, flat) for definition in DEFINITIONS.values()]
     answers = {verdict.definition.name: verdict.answer for verdict in found}
     idle = all(answers[name] == NO for name in OF_USE)
@@ -154,7 +154,7 @@ def check_thresholds(given: Mapping[str, Any], rates: Calibration | None = None)
     return {name: float(value) for name, value in chosen.items()}
 
 
-def _near_uniform(summaries: Summaries) -> Estimate | None:
+def near_uniform(summaries: Summaries) -> Estimate | None:
     """The entropy of the weights, where it is so high that they single out nothing."""
     entropy = summaries.get((Uniform.kind, Uniform.name), {}).get(Uniform.keys["entropy"])
     return entropy if entropy is not None and entropy.low > NEAR_UNIFORM else None
