@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from attentest.errors import InputError
 from attentest.measures.intervals import Estimate
 from attentest.settings import setting
 from attentest.studies.cells import scores
@@ -22,6 +23,7 @@ from attentest.trials.stored import StoredFinding
 from attentest.trials.swaps import Swaps
 
 POSITIVE = "positive"
+MOST_TEXTS = 2**53  # that a number of JSON can count
 CONTROLS = {POSITIVE: KINDS["guided"], "null": KINDS["random"], "deceptive": KINDS["deceive 1"]}
 MEASURES = ("gradient-input-fixed", "leave-one-out")
 # the trials that verdicts read and that need no further model
@@ -111,11 +113,13 @@ def proof_of(label: str, kind: Kind, findings: Mapping[str, StoredFinding]) -> P
 
 
 def figures_of_controls(table: pa.Table) -> dict[str, dict[tuple[str, str], dict[str, Estimate]]]:
-    """What a stored finding says of each control, as summaries by trial."""
+    """What a stored finding says of each control, as summaries by trial; the table may be anybody's."""
     found: dict[str, dict[tuple[str, str], dict[str, Estimate]]] = {}
     for row in rows_of(table, ("label", "kind", "name", "entry"), ("value", "low", "high", "n")):
         value, low, high = (float("nan") if row[name] is None else row[name] for name in ("value", "low", "high"))
         place = found.setdefault(row["label"], {}).setdefault((row["kind"], row["name"]), {})
+        if row["n"] is None or not 0 <= row["n"] <= MOST_TEXTS:
+            raise InputError(f"the column 'n' has {row['n']} where a number of texts is expected.")
         place[row["entry"]] = Estimate(value, low, high, int(row["n"]))
     return found
 
