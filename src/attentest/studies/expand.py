@@ -304,6 +304,7 @@ class _Block:
                 "texts": texts,
                 **({"site": site} if site else {}),
                 **({"only_marked": True} if marked else {}),
+                **({} if label == BASE else {"pictures": False}),  # only its numbers are read
             },
             {"run": run},
             modules=(kind.__module__,),

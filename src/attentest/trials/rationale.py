@@ -39,6 +39,7 @@ class Rationale(Trial):
     keys: ClassVar[Mapping[str, str]] = {
         "heaviest": "heaviest token in the rationale",
         "more weight": "weight − tokens in the rationale",
+        "tokens": "tokens in the rationale",
         "auprc": f"AUPRC, {ATTENTION}",
         "auprc null": f"AUPRC, {CHANCE}",
         "more auprc": f"AUPRC, {ATTENTION} − {CHANCE}",
