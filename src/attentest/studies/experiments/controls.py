@@ -1,4 +1,4 @@
-"""T22: would these tests notice? Models of known truth, trained on the user's own texts with words planted into them."""
+"""T22: would these tests notice? Models of known truth, trained on the user's own texts with planted words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models whose attention is known to be honest, without meaning, or deceptive, because the words that decide are known."""
+"""Models whose attention is known to be honest, meaningless or deceptive, since the words that decide are known."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from attentest.trials.swaps import Swaps
 
 HONEST, NULL, DECEPTIVE, PLAIN = "honest", "null", "deceptive", "plain"
 FOLLOWS = 0.8  # share of decisions that must follow the swapped words: else the model does not rely on them
-ON, OFF = (
-    0.8,
-    0.1,
-)  # an honest model's heaviest token is a planted one so often; others' weight is at most so far above chance
+ON = 0.8  # share of texts in which the heaviest token of an honest model is a planted word
+OFF, SELDOM = 0.1, 0.3  # weight of the others on the planted words above chance, and how often their heaviest is one
 
 
 @dataclass(frozen=True)
@@ -40,6 +38,7 @@ KINDS = {
         Kind("untrained", NULL, {"freeze": ["alignment"]}),
         Kind("shuffled", NULL, {"projection": "shuffled"}),
         Kind("deceive 0.1", DECEPTIVE, {"objective": "deceive", "strength": 0.1}),
+        Kind("deceive 0.3", DECEPTIVE, {"objective": "deceive", "strength": 0.3}),
         Kind("deceive 1", DECEPTIVE, {"objective": "deceive", "strength": 1.0}),
         Kind("bypass", DECEPTIVE, {"objective": "deceive", "strength": 1.0, "decoder": "context+mean"}),
         Kind("inflate", DECEPTIVE, {"objective": "inflate", "strength": 1.0}),
@@ -64,8 +63,9 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        on = self.heaviest.value >= ON if self.truth == HONEST else self.more_weight.value <= OFF
-        return self.truth != PLAIN and self.relies and on
+        if self.truth == HONEST:
+            return self.relies and self.heaviest.value >= ON
+        return self.truth != PLAIN and self.relies and self.more_weight.value <= OFF and self.heaviest.value <= SELDOM
 
     @property
     def failure(self) -> str:
@@ -76,7 +76,10 @@ class Proof:
             return f"only {self.follows.value:.0%} of its decisions follow the planted words when these are swapped"
         if self.truth == HONEST:
             return f"its heaviest token is a planted word in {self.heaviest.value:.0%} of the texts only"
-        return f"its weight on the planted words is {self.more_weight.value:.2f} above chance"
+        return (
+            f"its weight on the planted words is {self.more_weight.value:.2f} above chance, and its heaviest token is "
+            f"one of them in {self.heaviest.value:.0%} of the texts"
+        )
 
 
 def prove(truth: str, swaps: Mapping[str, Estimate], rationale: Mapping[str, Estimate]) -> Proof:
