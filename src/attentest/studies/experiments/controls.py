@@ -24,7 +24,7 @@ from attentest.trials.swaps import Swaps
 
 POSITIVE = "positive"
 MOST_TEXTS = 2**53  # that a number of JSON can count
-CONTROLS = {POSITIVE: KINDS["guided"], "null": KINDS["random"], "deceptive": KINDS["deceive 1"]}
+CONTROLS = {POSITIVE: KINDS["guided"], "null": KINDS["random"], "deceptive": KINDS["bypass"]}
 MEASURES = ("gradient-input-fixed", "leave-one-out")
 # the trials that verdicts read and that need no further model
 TRIALS: Mapping[str, Mapping[str, Any]] = {

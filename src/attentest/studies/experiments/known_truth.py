@@ -27,22 +27,29 @@ class Kind:
     imitates: bool = False  # the plain model (the objective `adversary`)
 
 
+# the loss chooses the epoch: decisions are right long before the weights are where the objective wants them
+_DECEIVE = {"objective": "deceive", "select_by": "loss"}
+_PAST = {"decoder": "context+mean"}  # a second path, around the attention
+
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("guided", HONEST, {"objective": "guide", "strength": 1.0}),
-        Kind("guided sparsemax", HONEST, {"objective": "guide", "strength": 1.0, "projection": "entmax"}),
+        Kind("guided", HONEST, {"objective": "guide", "strength": 1.0, "select_by": "loss"}),
+        Kind(
+            "guided entmax",
+            HONEST,
+            {"objective": "guide", "strength": 1.0, "select_by": "loss", "projection": "entmax"},
+        ),
         Kind("sparsemax", HONEST, {"projection": "sparsemax"}),
         Kind("hard", HONEST, {"projection": "hard"}),
         Kind("random", NULL, {"projection": "random"}),
         Kind("untrained", NULL, {"freeze": ["alignment"]}),
         Kind("shuffled", NULL, {"projection": "shuffled"}),
-        Kind("deceive 0.1", DECEPTIVE, {"objective": "deceive", "strength": 0.1}),
-        Kind("deceive 0.3", DECEPTIVE, {"objective": "deceive", "strength": 0.3}),
-        Kind("deceive 1", DECEPTIVE, {"objective": "deceive", "strength": 1.0}),
-        Kind("bypass", DECEPTIVE, {"objective": "deceive", "strength": 1.0, "decoder": "context+mean"}),
-        Kind("inflate", DECEPTIVE, {"objective": "inflate", "strength": 1.0}),
-        Kind("adversary", DECEPTIVE, {"objective": "adversary", "strength": 0.01}, imitates=True),
+        Kind("deceive 0.1", DECEPTIVE, {**_DECEIVE, "strength": 0.1}),
+        Kind("deceive 1", DECEPTIVE, {**_DECEIVE, "strength": 1.0}),
+        Kind("bypass", DECEPTIVE, {**_DECEIVE, "strength": 1.0, **_PAST}),
+        Kind("inflate", DECEPTIVE, {**_DECEIVE, "objective": "inflate", "strength": 1.0, **_PAST}),
+        Kind("adversary", DECEPTIVE, {"objective": "adversary", "strength": 0.01, "select_by": "loss"}, imitates=True),
     )
 }
 
