@@ -257,11 +257,7 @@ def compare(
 
 def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table("attention is …", "answer", "tests", box=None, pad_edge=False)
-    styles = {"yes": "green", "no": "red", "unclear": "yellow"}
-    for verdict in verdicts:
-        answer = f"[{style}]{verdict.answer}" if (style := styles.get(verdict.answer)) else verdict.answer
-        table.add_row(verdict.definition.name, answer, verdict.confidence)
-    Console().print(table)
+    from attentest.reports.verdict_table import VerdictTable
+
+    Console().print(VerdictTable(verdicts))

@@ -54,9 +54,8 @@ def states(
     there = weights >= 0
     shares = np.where(there, weights, 0) / np.where(there, weights, 0).sum(1, keepdims=True)
     permuted = np.take_along_axis(shares, np.where(there, draws, np.inf).argsort(1), 1)
-    return States(
-        *(_by_kind(kinds, values) for values in (there, shares, permuted)), np.eye(outputs.max() + 1)[outputs]
-    )
+    counts, own, others = (_by_kind(kinds, values) for values in (there, shares, permuted))
+    return States(counts, own, others, np.eye(outputs.max() + 1)[outputs])
 
 
 def _by_kind(kinds: np.ndarray, values: np.ndarray) -> ByKind:

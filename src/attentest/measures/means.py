@@ -38,6 +38,8 @@ def mean(values: Shaped[np.ndarray, "texts"], bounds: Bounds = None) -> Estimate
     kept = _defined(values)
     if not len(kept):
         return undefined()
+    if bounds is not None:
+        kept = np.clip(kept, *bounds)  # rounding may leave a hair outside
     low, high = mean_limits(kept[None], bounds)
     return Estimate(float(kept.mean()), float(low[0]), float(high[0]), len(kept))
 

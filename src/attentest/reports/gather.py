@@ -13,13 +13,13 @@ from attentest.files import checked, inside, is_folder, make_folder, name_of, re
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.publish import plan_of
 from attentest.reports.contents import Block, Difference, Figure, Instance, Report, Section
-from attentest.reports.controls import CONTROLS, controls_of
 from attentest.reports.first_screen import first_screen
 from attentest.reports.instances import read_instances, write_csv
 from attentest.reports.parts.picture import is_plain
 from attentest.reports.redrawn import class_of, picture_of, redrawn
 from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
 from attentest.studies import comparison
+from attentest.studies.experiments.controls import Controls, figures_of_controls
 from attentest.studies.figures import FIGURES, PlacedFinding, across_models
 from attentest.studies.folder import PLAN, VERDICT, plan_key
 from attentest.studies.published import PublishedRow
@@ -230,8 +230,8 @@ class _Reader:
 
     def _controls(self, findings: Sequence[FindingRef]) -> Mapping[str, Summaries]:
         """What the models of known truth got that were trained next to this one."""
-        place = next((ref.folder for ref in findings if (ref.kind, ref.name) == (EXPERIMENT, CONTROLS)), None)
-        return {} if place is None else self._finding(place).made(controls_of)
+        place = next((ref.folder for ref in findings if (ref.kind, ref.name) == (EXPERIMENT, Controls.name)), None)
+        return {} if place is None else self._finding(place).made(lambda table, _: figures_of_controls(table))
 
     def _beside(self, title: str) -> Block:
         """Two models against each other."""
@@ -341,7 +341,9 @@ def _lacks(summary: Summary) -> list[str]:
     """What the verdicts of this version have, and the folder does not."""
     done = {(ref.kind, ref.name) for ref in summary.findings} | {(f.kind, f.name) for f in summary.failed}
     trained = any(kind == EXPERIMENT for kind, _ in done)
-    controls = [] if not summary.blocks or (EXPERIMENT, CONTROLS) in done else [LEFT_OUT if trained else NO_CONTROLS]
+    controls = (
+        [] if not summary.blocks or (EXPERIMENT, Controls.name) in done else [LEFT_OUT if trained else NO_CONTROLS]
+    )
     made_here = any(about.settings is not None for about in summary.blocks.values())
     missing = [name for name in TRIALS if name != Rationale.name and (TRIAL, name) not in done]
     if summary.kind != "audit" or not made_here or not missing:

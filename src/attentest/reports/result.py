@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from attentest.display.heatmaps.text import one_line
 from attentest.display.show import show, to_pandas
-from attentest.display.tables import html_table, text_table
+from attentest.display.tables import html_table
 from attentest.errors import InputError
 from attentest.files import copy_folder
 from attentest.reports.contents import Report
+from attentest.reports.verdict_table import HEADER, VerdictTable, rows
 from attentest.reports.write import verdicts_of, write_report
 from attentest.studies.run_study import StudyResult
 from attentest.studies.verdict import Verdict, check_thresholds
@@ -23,8 +25,6 @@ from attentest.trials.finding import Finding
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-_HEADER = ("attention is …", "answer", "tests")
 
 
 @dataclass(frozen=True)
@@ -84,17 +84,13 @@ class Page:
         from rich.text import Text
 
         judged = [block for block in self.report.blocks if block.verdicts]
-        tables = [text_table(_HEADER, _answers(block.verdicts), f"{block.name}\n") for block in judged]
-        return Group(*tables, Text(f"{self.report.lead}\n{self.page}"))
+        tables = [(Text(one_line(block.name), "bold"), VerdictTable(block.verdicts), Text()) for block in judged]
+        return Group(*(part for table in tables for part in table), Text(f"{self.report.lead}\n{self.page}"))
 
     def _repr_html_(self) -> str:
         judged = [block for block in self.report.blocks if block.verdicts]
-        tables = [html_table(_HEADER, _answers(block.verdicts), block.name) for block in judged]
+        tables = [html_table(HEADER, rows(block.verdicts), block.name) for block in judged]
         return "".join(tables) + f"<p>{escape(self.report.lead)}</p><p>{escape(str(self.page))}</p>"
-
-
-def _answers(verdicts: Sequence[Verdict]) -> list[tuple[str, str, str]]:
-    return [(v.definition.name, v.answer, v.confidence) for v in verdicts]
 
 
 def folder_of(result: str | Path | Run | Page | StudyResult | Finding) -> Path:

@@ -33,7 +33,7 @@ STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
 TRAINING_COST, TRIAL_COST, BASELINE_COST, START = 2.5e-5, 5e-5, 5e-6, 2.0
 CHARACTERS = 5.5  # of a token with what follows it, about
-PLANTED = 0.5  # the share of rows with planted words, where a training asks for them
+PLANTED, PLANTED_ROWS = 0.6, 2000  # the share of rows with planted words, and how many rows there are at most
 CHEAP = 2  # trials of a model that cost no more share one reading of its texts, and so do the others
 
 
@@ -279,18 +279,20 @@ class _Block:
         return self.plan.add(name, f"{STEPS}.training:run", settings, inputs, places=places, seconds=cost)
 
     def _plant(self, prepared: Step) -> Step:
-        name, settings = f"plant words in {self.corpus.name}", {"share": PLANTED, "seed": 0}
+        name, settings = f"plant words in {self.corpus.name}", {"share": PLANTED, "seed": 0, "rows": PLANTED_ROWS}
         return self.plan.add(name, f"{STEPS}.planted:run", settings, {"corpus": prepared}, seconds=2)
 
-    def _trial(self, label: str, name: str, settings: Mapping[str, Any], most: int | None = None) -> Step:
-        """On the study's texts, or on `most` of them."""
+    def _trial(
+        self, label: str, name: str, settings: Mapping[str, Any], most: int | None = None, marked: bool = False
+    ) -> Step:
+        """On the study's texts, or on `most` of them; only on those with a rationale if `marked`."""
         site, own = settings.get("site"), {key: value for key, value in settings.items() if key != "site"}
         if site is not None:
             sites = sites_of(model_settings(self.model))
             if site not in sites:
                 raise InputError(f"{self._label(BASE)} has no site '{site}'; it has {', '.join(sites)}.")
         texts = min((count for count in (self.study.texts, most) if count is not None), default=None)
-        marked = label in self.planted
+        marked = marked or label in self.planted
         tokens = self.tokens[1] if texts == self.study.texts else _tokens(self.corpus, texts)[1]
         kind, run = trial_class(name), self.trained[label]
         return self.plan.add(
@@ -302,12 +304,13 @@ class _Block:
                 "texts": texts,
                 **({"site": site} if site else {}),
                 **({"only_marked": True} if marked else {}),
+                **({} if label == BASE else {"pictures": False}),  # only its numbers are read
             },
             {"run": run},
             modules=(kind.__module__,),
             places={"device": self.device},
             seconds=START + tokens * TRIAL_COST * kind.cost,
-            together=f"{run.key} {texts} {site} {'cheap' if kind.cost <= CHEAP else 'dear'}",
+            together=f"{run.key} {texts} {marked} {site} {'cheap' if kind.cost <= CHEAP else 'dear'}",
         )
 
     def _instances(self) -> Step:
@@ -344,7 +347,9 @@ class _Block:
         if len(inputs) == 1:
             raise InputError(f"The experiment {name} has nothing to train for {self._label(BASE)}.")
         for on in experiment.trials():
-            inputs[f"finding {on.label} {on.trial}"] = self._trial(on.label, on.trial, on.settings, on.texts)
+            if on.label in self.trained:
+                step = self._trial(on.label, on.trial, on.settings, on.texts, on.only_marked)
+                inputs[f"finding {on.label} {on.trial}"] = step
         module = EXPERIMENTS[name].partition(":")[0]
         return self.plan.add(
             f"experiment {name} of {self._label(BASE)}",

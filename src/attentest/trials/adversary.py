@@ -14,16 +14,17 @@ from torch import Tensor
 
 from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, mean, share
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.adversary_search import gradient_search
 from attentest.trials.adversary_vertices import best_vertices, own_margin
-from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column, numbers_for_charts
+from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column, numbers_for_charts, words
 from attentest.trials.charts import class_groups, histograms, violins_by_bin
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 
-METHODS = ("auto", "exact", "search")
+EXACT = "exact"
+METHODS = ("auto", EXACT, "search")
 BOUND = "bound"
 JSD_BINS = np.linspace(0, 0.7, 29)
 
@@ -52,7 +53,11 @@ class InstanceAdversary(SimpleTrial):
 
     name: ClassVar[str] = "adversary"
     number: ClassVar[str] = "T7"
-    keys: ClassVar[Mapping[str, str]] = {"furthest": "mean max JSD", "far": "share with JSD > 0.4"}
+    keys: ClassVar[Mapping[str, str]] = {
+        "furthest": "mean max JSD",
+        "far": "share with JSD > 0.4",
+        "exact": "share of texts with a proven optimum",
+    }
     question: ClassVar[str] = "Do very different attention weights give the same prediction?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.2; Wiegreffe & Pinter 2019 Fig. 3, 5"
     moves_weight: ClassVar[bool] = True
@@ -124,17 +129,25 @@ class InstanceAdversary(SimpleTrial):
             jsd=torch.where(none, torch.nan, distance[rows, best]),
             tvd=torch.where(none, torch.nan, change[rows, best]),
             candidates=count,
-            method="exact" if exact else "search",
+            method=EXACT if exact else "search",
         )
 
     def conclude(self, table: pa.Table) -> Conclusion:
         distance = column(table, "max_jsd")
-        overall = bootstrap(distance)
-        summary = {self.keys["furthest"]: overall, "mean TVD": bootstrap(column(table, "tvd"))}
+        overall = mean(distance, (0, LARGEST_JSD))
+        exact = words(table, "method") == EXACT
+        summary = {self.keys["furthest"]: overall, "mean TVD": mean(column(table, "tvd"), (0, 1))}
         summary |= {f"JSD, {name}": apart for name, apart in by_group(table, "max_jsd", "predicted").items()}
         summary |= {f"TVD, {name}": change for name, change in by_group(table, "tvd", "predicted").items()}
-        summary[self.keys["far"]] = bootstrap(np.where(np.isnan(distance), np.nan, distance > 0.4))
+        summary[self.keys["far"]] = share(np.where(np.isnan(distance), np.nan, distance > 0.4))
+        proven = float(exact.mean())
+        summary[self.keys["exact"]] = Estimate(proven, proven, proven, len(exact))  # known, not estimated
         notes = []
+        if not exact.all():
+            notes.append(
+                "A search found the weights of this trial, so its distances are lower bounds: that it found none "
+                "further away is no proof that there are none."
+            )
         none = int(np.isnan(distance).sum())
         if none:
             notes.append(f"{none:,} texts are left out: no weights within the constraint were found for them.")
@@ -143,7 +156,7 @@ class InstanceAdversary(SimpleTrial):
             notes.append(f"{fewer:,} texts have fewer than {self.k} adversaries within the constraint; all were used.")
         answer = (
             f"While the prediction changes by at most {self.bound} (TVD), the weights can move by a mean JSD of "
-            f"{overall} (the maximum possible is {LARGEST_JSD:.3f})."
+            f"{'' if exact.all() else 'at least '}{overall} (the maximum possible is {LARGEST_JSD:.3f})."
         )
         return Conclusion(answer, summary, notes, {BOUND: [self.bound]})
 

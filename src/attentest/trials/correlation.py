@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.interventions import permuted
+from attentest.measures.intervals import Estimate, bootstrap, mean, ratio, share
 from attentest.measures.kendall import kendall_tau
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column, words
@@ -53,6 +54,11 @@ class Correlation(Trial):
     keys: ClassVar[Mapping[str, str]] = {
         "gradient": "τ attention – gradient-input-fixed",
         "leave-one-out": "τ attention – leave-one-out",
+        "ceiling": "τ gradient-input-fixed – leave-one-out",
+        "gradient null": "null of gradient-input-fixed",
+        "leave-one-out null": "null of leave-one-out",
+        "gradient position": "position of gradient-input-fixed",
+        "leave-one-out position": "position of leave-one-out",
     }
     question: ClassVar[str] = "Does attention rank tokens as other importance measures do?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.1, Table 2; Meister et al. 2021 §4, Table 6"
@@ -112,6 +118,10 @@ class _Examiner:
         for first, second in combinations(scores, 2):
             tau, p = kendall_tau(scores[first], scores[second], reading.mask)
             columns |= {f"tau {first} – {second}": tau, f"p {first} – {second}": p}
+        shuffled = permuted(scores[ATTENTION], reading.mask, reading.rows, self.trial.seed)
+        for name in BY_CLASS:
+            if name in scores:
+                columns[f"null {name}"] = kendall_tau(shuffled, scores[name], reading.mask)[0]
         return columns
 
     def conclude(self, table: pa.Table) -> Conclusion:
@@ -120,14 +130,28 @@ class _Examiner:
         summary: dict[str, Estimate] = {}
         for pair in pairs:
             tau, p = column(table, f"tau {pair}"), column(table, f"p {pair}")
-            summary[f"τ {pair}"] = bootstrap(tau)
+            summary[f"τ {pair}"] = mean(tau, (-1, 1))
             summary[f"std {pair}"] = bootstrap(tau, np.std)
             significant = np.where(np.isnan(p), np.nan, p < SIGNIFICANT)
-            summary[f"significant {pair}"] = bootstrap(significant)
+            summary[f"significant {pair}"] = share(significant)
             for name in sorted(set(predicted)):
-                summary[f"τ {pair}, {name}"] = bootstrap(tau[predicted == name])
-                summary[f"significant {pair}, {name}"] = bootstrap(significant[predicted == name])
+                summary[f"τ {pair}, {name}"] = mean(tau[predicted == name], (-1, 1))
+                summary[f"significant {pair}, {name}"] = share(significant[predicted == name])
+        summary |= _references(table)
         return Conclusion(_answer(summary, pairs), summary)
+
+
+def _references(table: pa.Table) -> dict[str, Estimate]:
+    """What permuted attention reaches, and where attention is between that and what the measures reach themselves."""
+    found: dict[str, Estimate] = {}
+    ceiling = f"tau {' – '.join(BY_CLASS)}"
+    for name in BY_CLASS:
+        if f"null {name}" in table.column_names:
+            null, own = column(table, f"null {name}"), column(table, f"tau {ATTENTION} – {name}")
+            found[f"null of {name}"] = mean(null, (-1, 1))
+            if ceiling in table.column_names:
+                found[f"position of {name}"] = ratio(own - null, column(table, ceiling) - null)
+    return found
 
 
 def _charts(table: pa.Table) -> dict[str, Chart]:

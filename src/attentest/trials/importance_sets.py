@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.importance.sums import sums_after
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, mean, ratio, share
 from attentest.settings import setting
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import box, boxes
@@ -21,12 +21,14 @@ from attentest.trials.reading import Reading
 from attentest.trials.reduced_weights import renormalised
 from attentest.trials.scores import ScoreSettings, score
 
-RANKINGS = ("random", "attention", "attention-gradient", "attention-times-gradient")
+RANKINGS = ("random", "attention", "attention-gradient", "attention-times-gradient")  # of Serrano & Smith 2019
+LEFT_OUT = "hidden-leave-one-out"  # without a sign, as attention is
 OPTIMUM = "optimum"
 COMPARED = (
     ("random", "attention"),
     ("attention", "attention-times-gradient"),
     ("attention", "attention-gradient"),
+    ("attention", LEFT_OUT),
 )
 _WEIGHTS_AT_ONCE = 2_000_000
 
@@ -42,7 +44,15 @@ class ImportanceSets(SimpleTrial):
 
     name: ClassVar[str] = "importance-sets"
     number: ClassVar[str] = "T11"
-    keys: ClassVar[Mapping[str, str]] = {"difference": "attention − attention-times-gradient"}
+    keys: ClassVar[Mapping[str, str]] = {
+        "difference": "attention − attention-times-gradient",
+        "unsigned difference": f"attention − {LEFT_OUT}",
+        "less than random": "random − attention",
+        "null": "random: mean share removed",
+        "ceiling": f"{LEFT_OUT}: mean share removed",
+        "position": f"position of attention between random and {LEFT_OUT}",
+        "position of the best": "position of attention between random and the best ranking",
+    }
     question: ClassVar[str] = "How many items must be removed, most attended first, before the decision flips?"
     source: ClassVar[str] = "Serrano & Smith 2019 §5, Fig. 5"
     headline: ClassVar[str] = "attention: mean share removed"
@@ -58,7 +68,7 @@ class ImportanceSets(SimpleTrial):
 
     def examine(self, reading: Reading) -> Columns:
         settings = ScoreSettings(seed=self.seed)
-        scores = {name: score(reading, name, settings) for name in RANKINGS}
+        scores = {name: score(reading, name, settings) for name in (*RANKINGS, LEFT_OUT)}
         if reading.margins is not None:
             towards = torch.where(reading.predicted == 1, 1.0, -1.0).unsqueeze(1)
             scores[OPTIMUM] = reading.weights * reading.margins * towards
@@ -68,11 +78,15 @@ class ImportanceSets(SimpleTrial):
     def conclude(self, table: pa.Table) -> Conclusion:
         summary = {}
         removed = _removed(table)
-        for name, share in removed.items():
-            summary[f"{name}: mean share removed"] = bootstrap(share)
-            summary[f"{name}: share of texts that flip"] = bootstrap((~np.isnan(column(table, name))).astype(float))
+        for name, gone in removed.items():
+            summary[f"{name}: mean share removed"] = mean(gone, (0, 1))
+            summary[f"{name}: share of texts that flip"] = share(~np.isnan(column(table, name)))
         for more, less in COMPARED:
-            summary[f"{more} − {less}"] = bootstrap(removed[more] - removed[less])
+            summary[f"{more} − {less}"] = mean(removed[more] - removed[less], (-1, 1))
+        best = min((*RANKINGS[2:], LEFT_OUT), key=lambda name: float(removed[name].mean()))
+        for key, name in (("position", LEFT_OUT), ("position of the best", best)):
+            gained = removed["random"] - removed["attention"]
+            summary[self.keys[key]] = ratio(gained, removed["random"] - removed[name])
         answer = (
             f"Share of a text removed before the decision flips: {summary['attention: mean share removed']} in order "
             f"of attention, {summary['random: mean share removed']} in random order"
@@ -83,7 +97,7 @@ class ImportanceSets(SimpleTrial):
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
         chart = boxes(
-            [row for name, share in _removed(table).items() for row in box(name, share)],
+            [row for name, gone in _removed(table).items() for row in box(name, gone)],
             "share of items removed at the first flip (0–1)",
             "Box plots of the share of items removed before the decision first flips, by ranking, as in Serrano & "
             "Smith 2019, Fig. 5; texts that never flip count as 1, and whiskers reach 1.5 interquartile ranges.",
@@ -95,7 +109,7 @@ class ImportanceSets(SimpleTrial):
 
 def _removed(table: pa.Table) -> dict[str, np.ndarray]:
     """By ranking: the share of each text's items that go; all where the decision never flips."""
-    names = [name for name in (*RANKINGS, OPTIMUM) if name in table.column_names]
+    names = [name for name in (*RANKINGS, LEFT_OUT, OPTIMUM) if name in table.column_names]
     return {name: np.nan_to_num(column(table, name), nan=1.0) for name in names}
 
 

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from attentest.chance import keyed_uniform
 from attentest.interventions import permuted
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, mean, share
 from attentest.settings import LARGEST_SEED, check_values, setting
-from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column
+from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column, truths
 from attentest.trials.charts import violins_by_bin
 from attentest.trials.reading import Reading
 
@@ -35,7 +35,7 @@ class Permutation(SimpleTrial):
 
     name: ClassVar[str] = "permutation"
     number: ClassVar[str] = "T6"
-    keys: ClassVar[Mapping[str, str]] = {"moved": "mean of median TVD"}
+    keys: ClassVar[Mapping[str, str]] = {"moved": "mean of median TVD", "decisions": "decisions changed"}
     question: ClassVar[str] = "Does shuffling the attention weights change the prediction?"
     source: ClassVar[str] = "Jain & Wallace 2019 §4.2.1; Vashishth et al. 2019 §4.1, Fig. 2"
     moves_weight: ClassVar[bool] = True
@@ -53,19 +53,25 @@ class Permutation(SimpleTrial):
         check_values(self)
 
     def examine(self, reading: Reading) -> Columns:
+        shuffled = permuted(reading.weights, reading.mask, reading.rows, self.seed, reading.within, "one permutation")
+        decision = reading.decode(shuffled.unsqueeze(1)).argmax(-1).squeeze(1)
+        changed = (decision != reading.predicted).cpu().numpy()
+        return {"median_tvd": reading.once(self, lambda: self._median_changes(reading)), "changed": changed}
+
+    def _median_changes(self, reading: Reading) -> Float[np.ndarray, "batch"]:
         if reading.within is not None:
-            return {"median_tvd": self._within_parts(reading).cpu().numpy()}
+            return self._within_parts(reading).cpu().numpy()
         changes = np.zeros(len(reading.batch))
         lengths = reading.lengths.cpu().numpy()
         turns = (keyed_uniform(self.seed, "permutation", reading.rows, 1)[:, 0] * lengths).astype(int)
         kinds, kind = np.unique(lengths, return_inverse=True)
         if len(lengths) < _ENOUGH * len(kinds):
-            return {"median_tvd": self._mixed_lengths(reading, kinds, kind, turns).cpu().numpy()}
+            return self._mixed_lengths(reading, kinds, kind, turns).cpu().numpy()
         for length in kinds:
             alike = np.flatnonzero(lengths == length)
             places = torch.from_numpy(alike).to(reading.weights.device)
             changes[alike] = self._median_change(reading, places, turns[alike], int(length)).cpu().numpy()
-        return {"median_tvd": changes}
+        return changes
 
     def _median_change(self, reading: Reading, places: Tensor, turns: np.ndarray, length: int) -> Tensor:
         """Texts of one length: (texts, permutations) at once, in chunks of permutations."""
@@ -108,13 +114,14 @@ class Permutation(SimpleTrial):
         return _median(torch.cat(changes, 1))
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        overall = bootstrap(column(table, "median_tvd"))
+        overall = mean(column(table, "median_tvd"), (0, 1))
+        changed = share(truths(table, "changed"))
         groups = by_group(table, "median_tvd", "bin", "predicted", statistic=np.median)
         answer = (
             f"Shuffling the weights changes the prediction by {overall} (median TVD over {self.permutations} "
-            "permutations, mean over texts)."
+            f"permutations, mean over texts). One permutation changes a share of {changed} of the decisions."
         )
-        return Conclusion(answer, {"mean of median TVD": overall} | groups)
+        return Conclusion(answer, {"mean of median TVD": overall, self.keys["decisions"]: changed} | groups)
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:

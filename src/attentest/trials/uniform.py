@@ -11,7 +11,8 @@ import torch
 
 from attentest.interventions import permuted, random_weights, uniform_weights
 from attentest.measures.divergences import tvd
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.entropy import normalised_entropy
+from attentest.measures.intervals import Estimate, mean, share, share_difference
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, column, truths
 from attentest.trials.cells import Cell, cell
@@ -28,7 +29,12 @@ class Uniform(SimpleTrial):
 
     name: ClassVar[str] = "uniform"
     number: ClassVar[str] = "T1"
-    keys: ClassVar[Mapping[str, str]] = {"change": "difference, uniform"}
+    keys: ClassVar[Mapping[str, str]] = {
+        "change": "difference, uniform",
+        "lost": "accuracy lost, uniform",
+        "decisions": "decisions changed, uniform",
+        "entropy": "normalised entropy of the weights",
+    }
     question: ClassVar[str] = "Is the attention needed, or do uniform, random or permuted weights work as well?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2; Vashishth et al. 2019 §4.1, Tables 1–3 (inference only)"
     how_to_read: ClassVar[str] = (
@@ -56,10 +62,12 @@ class Uniform(SimpleTrial):
         logits = reading.decode(variants)
         change = tvd(logits.softmax(-1), reading.probabilities.unsqueeze(1)).cpu().numpy()
         right = (logits.argmax(-1) == _labels(reading).unsqueeze(1)).cpu().numpy()
+        changed = (logits.argmax(-1) != reading.predicted.unsqueeze(1)).cpu().numpy()
         base = (reading.predicted == _labels(reading)).cpu().numpy()
-        columns = {"right": base}
+        entropy = normalised_entropy(reading.attention, reading.mask)
+        columns = {"right": base, "entropy": entropy.cpu().numpy()}
         for i, name in enumerate(VARIANTS):
-            columns |= {f"right_{name}": right[:, i], f"tvd_{name}": change[:, i]}
+            columns |= {f"right_{name}": right[:, i], f"changed_{name}": changed[:, i], f"tvd_{name}": change[:, i]}
         return columns
 
     @classmethod
@@ -69,18 +77,20 @@ class Uniform(SimpleTrial):
             yield cell(f"{variant}, inferred", "accuracy", summary[f"accuracy, {variant}"])
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        right = truths(table, "right").astype(float)
-        summary = {"accuracy": bootstrap(right)}
+        right = truths(table, "right")
+        summary = {"accuracy": share(right), self.keys["entropy"]: mean(column(table, "entropy"), (0, 1))}
         for name in VARIANTS:
-            changed = truths(table, f"right_{name}").astype(float)
-            summary[f"accuracy, {name}"] = bootstrap(changed)
-            summary[f"difference, {name}"] = bootstrap(changed - right)
-            summary[f"mean TVD, {name}"] = bootstrap(column(table, f"tvd_{name}"))
+            other = truths(table, f"right_{name}")
+            summary[f"accuracy, {name}"] = share(other)
+            summary[f"difference, {name}"] = share_difference(other, right)
+            summary[f"accuracy lost, {name}"] = share_difference(right, other)
+            summary[f"decisions changed, {name}"] = share(truths(table, f"changed_{name}"))
+            summary[f"mean TVD, {name}"] = mean(column(table, f"tvd_{name}"), (0, 1))
         losses = ", ".join(f"{100 * summary[f'difference, {name}'].value:+.1f} {name}" for name in VARIANTS)
         cost = "lower the accuracy" if summary["difference, uniform"].high < 0 else "do not clearly lower the accuracy"
         answer = (
             f"Uniform weights at inference {cost} of {summary['accuracy']}. Change in percentage points by weights: "
-            f"{losses}."
+            f"{losses}. Uniform weights change a share of {summary[self.keys['decisions']]} of the decisions."
         )
         return Conclusion(answer, summary)
 

@@ -57,6 +57,7 @@ class BlockPart:
     anchor: str
     verdicts_anchor: str
     heat_anchor: str
+    tests: Mapping[str, str]  # definition -> anchor of its tests
     block: Block
     sections: Sequence[SectionPart]
     texts: Sequence[heatmap_blocks.Text]
@@ -99,7 +100,9 @@ class Outline:
         anchor = self._anchors.take(block.anchor or block.name)
         sections = [self._section(section, anchor) for section in block.sections]
         verdicts, texts = self._anchors.take(f"{anchor}-verdicts"), self._anchors.take(f"{anchor}-heat-maps")
-        return BlockPart(anchor, verdicts, texts, block, sections, heatmap_blocks.texts(block.instances))
+        names = (verdict.definition.name for verdict in block.verdicts)
+        tests = {name: self._anchors.take(f"{anchor}-tests-{name}") for name in names}
+        return BlockPart(anchor, verdicts, texts, tests, block, sections, heatmap_blocks.texts(block.instances))
 
     def _section(self, section: Section, block: str) -> SectionPart:
         anchor = self._anchors.take(section.anchor or f"{block}-{section.name}")

@@ -1,4 +1,4 @@
-"""T22: would these tests notice? Models of known truth, trained on the user's own texts with words planted into them."""
+"""T22: would these tests notice? Models of known truth, trained on the user's own texts with planted words."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from attentest.errors import InputError
 from attentest.measures.intervals import Estimate
 from attentest.settings import setting
 from attentest.studies.cells import scores
@@ -22,7 +23,8 @@ from attentest.trials.stored import StoredFinding
 from attentest.trials.swaps import Swaps
 
 POSITIVE = "positive"
-CONTROLS = {POSITIVE: KINDS["guided"], "null": KINDS["random"], "deceptive": KINDS["deceive 1"]}
+MOST_TEXTS = 2**53  # that a number of JSON can count
+CONTROLS = {POSITIVE: KINDS["guided"], "null": KINDS["random"], "deceptive": KINDS["bypass"]}
 MEASURES = ("gradient-input-fixed", "leave-one-out")
 # the trials that verdicts read and that need no further model
 TRIALS: Mapping[str, Mapping[str, Any]] = {
@@ -34,7 +36,7 @@ TRIALS: Mapping[str, Mapping[str, Any]] = {
     "importance-sets": {},
     "adversary": {},
     "information": {"runs": 5},
-    "erasure": {"measures": ("attention", "leave-one-out", "random")},
+    "erasure": {"measures": ("leave-one-out",)},
     "overlap": {},
     "rationale": {},
     "swaps": {},
@@ -112,11 +114,13 @@ def proof_of(label: str, kind: Kind, findings: Mapping[str, StoredFinding]) -> P
 
 
 def figures_of_controls(table: pa.Table) -> dict[str, dict[tuple[str, str], dict[str, Estimate]]]:
-    """What a stored finding says of each control, as summaries by trial."""
+    """What a stored finding says of each control, as summaries by trial; the table may be anybody's."""
     found: dict[str, dict[tuple[str, str], dict[str, Estimate]]] = {}
     for row in rows_of(table, ("label", "kind", "name", "entry"), ("value", "low", "high", "n")):
         value, low, high = (float("nan") if row[name] is None else row[name] for name in ("value", "low", "high"))
         place = found.setdefault(row["label"], {}).setdefault((row["kind"], row["name"]), {})
+        if row["n"] is None or not 0 <= row["n"] <= MOST_TEXTS:
+            raise InputError(f"the column 'n' has {row['n']} where a number of texts is expected.")
         place[row["entry"]] = Estimate(value, low, high, int(row["n"]))
     return found
 
