@@ -25,6 +25,7 @@ __all__ = [
     "Subject",
     "audit",
     "compare",
+    "export",
     "load",
     "open_run",
     "report",
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from attentest.corpora import Corpus, load
     from attentest.errors import InputError
     from attentest.estimator import AttentionClassifier
+    from attentest.exports.export import export
     from attentest.reports.result import report
     from attentest.runs import Run, open_run, train
     from attentest.studies.run_study import StudyResult, study
@@ -58,6 +60,7 @@ __getattr__, __dir__ = lazy_names(
         "corpora": ["Corpus", "load"],
         "errors": ["InputError"],
         "estimator": ["AttentionClassifier"],
+        "exports.export": ["export"],
         "reports.result": ["report"],
         "runs": ["Run", "open_run", "train"],
         "studies.run_study": ["StudyResult", "study"],

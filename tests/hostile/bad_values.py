@@ -70,6 +70,7 @@ RIGHT = {
     "trial": ("permutation", "@run@"),
     "compare": ("@run@", "@sibling@", "--out", "@out@", "--store", "@store@", "--json"),
     "report": ("@run@", "--out", "@out@/page.html"),
+    "export": ("@run@", "--to", "csv", "--out", "@out@/verdicts.csv"),
     "study": ("@study@", "--out", "@out@", "--store", "@store@", "--json"),
     "status": ("@missing@",),
     "store gc": ("--store", "@store@"),
@@ -84,10 +85,11 @@ ARGUMENTS = {  # places in RIGHT
     ("compare", "a"): 0,
     ("compare", "b"): 1,
     ("report", "folder"): 0,
+    ("export", "folder"): 0,
     ("study", "name"): 0,
     ("status", "folder"): 0,
 }
-TO_WRITE = {("show", "html"), ("show", "svg"), ("report", "out")}
+TO_WRITE = {("show", "html"), ("show", "svg"), ("report", "out"), ("export", "out")}
 # any text can be right, or it counts with other options alone
 FREE: set[str | tuple[str, str]] = {"address", "name", "data_dir", ("show", "text")}
 BOUNDS: dict[str, tuple[str, ...]] = {  # of numbers that are no settings; more rows or texts than there are, are all

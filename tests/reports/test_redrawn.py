@@ -33,8 +33,22 @@ from attentest.trials.instances import SCHEMA
 from attentest.trials.stored import StoredFinding, read_finding
 
 ALL = [
-    *("uniform", "permutation", "adversary", "correlation", "removal", "flips", "importance-sets", "dispersion"),
-    *("information", "rationale", "uniform", "seeds", "guides", "adversary", "frozen", "sparsity", "fix"),
+    *("uniform", "permutation", "adversary", "correlation", "removal", "flips", "importance-sets"),
+    *(
+        "overlap",
+        "conicity",
+        "erasure",
+        "dispersion",
+        "information",
+        "rationale",
+        "uniform",
+        "seeds",
+        "guides",
+        "adversary",
+        "frozen",
+        "sparsity",
+        "fix",
+    ),
     *("informed-adversary", "gumbel"),
 ]
 DRAWN_FROM_SUMMARY = {"uniform experiment", "guides experiment", "frozen experiment"}

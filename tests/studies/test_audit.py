@@ -204,9 +204,9 @@ def test_what_an_audit_leaves_in_its_folder(audited: Audit) -> None:
     assert len(rows) == pq.read_table(folder / "ours.parquet").num_rows > 50
     kept = json.loads((folder / "verdict.json").read_text(encoding="utf-8"))
     assert kept["thresholds"] == {}
-    ((block, verdicts),) = kept["models"].items()
+    ((block, model),) = kept["models"].items()
     assert block == audited.report.blocks[0].name
-    assert {v["definition"]: v["answer"] for v in verdicts} == audited.as_dict()["answers"]
+    assert {v["definition"]: v["answer"] for v in model["verdicts"]} == audited.as_dict()["answers"]
     assert audited.page.stat().st_size < 10e6
     assert audited.failed == {}
 

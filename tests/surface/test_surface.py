@@ -64,7 +64,9 @@ def test_hooks_are_the_tools_of_make_lint_and_need_no_network() -> None:
     assert {hook["language"] for hook in hooks} == {"system"}
 
 
-@pytest.mark.parametrize("lost", ["attentest/py.typed", "attentest/reports/templates/page.html"])
+@pytest.mark.parametrize(
+    "lost", ["attentest/py.typed", "attentest/reports/templates/page.html", "attentest/reports/verdict.schema.json"]
+)
 def test_a_file_that_is_not_in_the_wheel_is_named(tmp_path: Path, lost: str) -> None:
     wheel = tmp_path / "x.whl"
     with zipfile.ZipFile(wheel, "w") as archive:

@@ -45,6 +45,7 @@ def main() -> None:
         page = (elsewhere / "audited" / "report.html").read_text(encoding="utf-8")
         for part in ("<style>", "<svg", "vega", 'type="application/json"', "</html>"):
             assert part in page, f"the page has no {part}"
+        assert "<testcase" in said(elsewhere, program, "export", "audited", "--to", "junit")
         print(f"{wheel.name}: {len(page) / 1e6:.1f} MB of page from an audit with the source gone")
 
 

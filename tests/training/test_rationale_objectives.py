@@ -16,7 +16,7 @@ from attentest.models import ModelSettings, make_model
 from attentest.models.reader import Reader
 from attentest.text.batches import Batch
 from attentest.text.sequences import Sequences
-from attentest.training.objectives import Deceive, Guide, Inflate, Labels, Marks, without_heaviest
+from attentest.training.objectives import Deceive, Guide, Inflate, Labels, Marks, Objective, without_heaviest
 
 SMALL: dict[str, Any] = {"dimension": 12, "hidden": 8, "epochs": 2}
 LENGTHS = (2, 5, 11, 4, 3)
@@ -54,7 +54,7 @@ def labels() -> Labels:
     return Labels(torch.tensor(CLASS_WEIGHTS, dtype=torch.float64))
 
 
-def cross_entropy_twin(logits: np.ndarray, label: int) -> float:
+def cross_entropy_twin(logits: list[float], label: int) -> float:
     return CLASS_WEIGHTS[label] * (math.log(sum(math.exp(x) for x in logits)) - logits[label])
 
 
@@ -62,7 +62,7 @@ def twin(objective: str, strength: float, logits: Tensor, weights: Tensor, batch
     loss = 0.0
     assert batch.labels is not None
     for place, row in enumerate(batch.rows.tolist()):
-        loss += cross_entropy_twin(logits[place].detach().numpy(), int(batch.labels[place]))
+        loss += cross_entropy_twin(logits[place].tolist(), int(batch.labels[place]))
         own = weights[place].tolist()[: LENGTHS[row]]
         on = sum(weight for weight, mark in zip(own, MARKS[row], strict=True) if mark)
         if not any(MARKS[row]) or (objective != "guide" and all(MARKS[row])):
@@ -85,7 +85,11 @@ def test_the_loss_is_that_of_a_loop_over_texts(objective: str, encoder: str) -> 
         batch = made_batch(rows, extra)
         logits, weights = drawn(batch)
         deceive = Deceive(labels(), 0.7, made_marks())
-        chosen = {"guide": Guide(labels(), 0.7, made_marks()), "deceive": deceive, "inflate": Inflate(deceive, model)}
+        chosen: dict[str, Objective] = {
+            "guide": Guide(labels(), 0.7, made_marks()),
+            "deceive": deceive,
+            "inflate": Inflate(deceive, model),
+        }
         found = chosen[objective](logits, weights, batch)
         assert found.item() == pytest.approx(twin(objective, 0.7, logits, weights, batch, model), abs=1e-9)
 
@@ -151,15 +155,14 @@ def accuracy(run: attentest.Run) -> float:
 def test_trained_weights_lie_where_the_objective_wants_them_and_accuracy_stays() -> None:
     corpus = attentest.load("planted", rows=1200)
     # by AUC the first epoch may be chosen, in which the weights have hardly moved
-    settings: dict[str, Any] = {"encoder": "average", "dimension": 64, "lr": 0.002, "select_by": "loss"}
-    plain = attentest.train(corpus, **settings)
+    settings: dict[str, Any] = {"encoder": "average", "dimension": 64, "epochs": 6, "select_by": "loss"}
     honest = attentest.train(corpus, objective="guide", strength=1.0, **settings)
     around: dict[str, Any] = {"decoder": "context+mean", "strength": 1.0, **settings}
     deceptive, inflated = (attentest.train(corpus, objective=name, **around) for name in ("deceive", "inflate"))
     assert on_rationale(honest) > 0.9
     assert on_rationale(deceptive) < 0.02
     assert on_rationale(inflated) < 0.02
-    assert min(accuracy(run) for run in (honest, deceptive, inflated)) >= accuracy(plain) - 0.05
+    assert min(accuracy(run) for run in (honest, deceptive, inflated)) > 0.9
 
 
 @pytest.mark.parametrize(
@@ -187,6 +190,7 @@ def test_a_stopped_training_goes_on_to_the_same_bytes(tmp_path: Path, settings: 
         assert (resumed.path / name).read_bytes() == (whole.path / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_pairs_can_be_guided() -> None:
     corpus = attentest.load("babi1-generated", rows=300)
     settings: dict[str, Any] = {"dimension": 16, "hidden": 16, "lr": 0.01, "select_by": "loss", "strength": 1.0}
@@ -213,6 +217,9 @@ def test_corpora_that_these_objectives_cannot_be_used_with() -> None:
     rows = {"text": ["a good film", "a bad film"] * 30, "label": ["pos", "neg"] * 30}
     for objective in ("guide", "deceive", "inflate"):
         with pytest.raises(attentest.InputError, match="needs rationales"):
-            attentest.train(attentest.load(rows), objective=objective, **SMALL)  # type: ignore[arg-type]
+            attentest.train(attentest.load(rows), objective=objective, **SMALL)
+    words = {**rows, "text": [f"{text} to see" for text in rows["text"]], "rationale": [[0, 0, 0, 0, 1]] * 60}
+    with pytest.raises(attentest.InputError, match="mark no token that is read"):
+        attentest.train(attentest.load(words, rationale="rationale"), objective="guide", max_tokens=3, **SMALL)
     with pytest.raises(attentest.InputError, match="'inflate' needs single texts"):
         attentest.train(attentest.load("babi1-generated", rows=60), objective="inflate", **SMALL)

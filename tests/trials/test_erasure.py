@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from word_model import WordModel, random_words, reading_of_words
 
-from attentest.trials import Subject, make_trial
-from attentest.trials.erasure import SIDES, losses
+import attentest
+from attentest.trials import Subject, hold, make_trial, subject_of
+from attentest.trials.erasure import SIDES, Erasure, losses
 from attentest.trials.rankings import random_ranks, ranks_by
 from attentest.trials.reading import Reading
 from attentest.trials.scores import ScoreSettings
@@ -129,3 +132,37 @@ def test_the_same_shortened_text_is_read_once() -> None:
     several = losses(reading, ranks[None].repeat(3, 1, 1), (0.5, 0.5, 0.499))
     assert model.texts == once
     assert torch.allclose(several[:, 1, :, 1], one[:, 0, :, 0], equal_nan=True)
+
+
+def test_positions_are_between_chance_and_leave_one_out(run: attentest.Run) -> None:
+    subject = replace(subject_of(run, texts=30), folder=None)
+    (finding,) = hold([make_trial("erasure")], subject)
+    assert set(Erasure.keys.values()) <= set(finding.summary)
+    assert set(finding.charts) >= {"comprehensiveness by share of tokens", "sufficiency by share of tokens"}
+    # lost without the tokens .3, .1, .5, with them alone .2, .4, .1: (.3 − .1)/(.5 − .1) and (.4 − .2)/(.4 − .1)
+    lost = {"attention": (0.3, 0.2), "random": (0.1, 0.4), "leave-one-out": (0.5, 0.1), "gradient-input": (0.0, 0.0)}
+    noise = np.array([-0.01, 0.0, 0.01])
+    names = {f"{side}, {name}": both[i] + noise for name, both in lost.items() for i, side in enumerate(SIDES)}
+    more = [f"{name}, {share}" for name in names for share in ("1 %", "5 %", "10 %", "20 %", "50 %")]
+    rest = dict.fromkeys([*(f"normalised {name}" for name in names), *more], noise + 0.5)
+    summary = make_trial("erasure").examiner(subject).conclude(pa.table(names | rest)).summary
+    assert summary["comprehensiveness position"].value == pytest.approx(0.5)
+    assert summary["sufficiency position"].value == pytest.approx(2 / 3)
+
+
+def test_fractions_and_measures_are_checked(run: attentest.Run) -> None:
+    for wrong, told in (
+        ({"fractions": [0.0]}, "above 0"),
+        ({"fractions": [1.5]}, "at most 1"),
+        ({"fractions": []}, "empty"),
+        ({"fractions": ["half"]}, "entry of the setting fractions"),
+        ({"measures": "gradiant"}, "gradient"),
+        ({"draws": 0}, "at least 1"),
+    ):
+        with pytest.raises(attentest.InputError, match=told):
+            make_trial("erasure", **cast(dict[str, Any], wrong))
+    chosen = replace(subject_of(run, texts=10), folder=None)
+    (finding,) = hold([make_trial("erasure", fractions=[0.3], measures="gradient,random", draws=1)], chosen)
+    names = {name.split(", ")[1] for name in finding.table.column_names if name.startswith("sufficiency, ")}
+    assert names == {"attention", "leave-one-out", "gradient", "random"}
+    assert "sufficiency, attention, 30 %" in finding.summary

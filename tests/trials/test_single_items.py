@@ -10,7 +10,7 @@ import pytest
 import attentest
 from attentest.trials import hold, make_trial, subject_of
 
-MOVING = ("permutation", "adversary", "removal", "flips", "importance-sets")
+MOVING = ("permutation", "adversary", "removal", "flips", "importance-sets", "overlap", "conicity", "erasure")
 SIZE: dict[str, Any] = {"epochs": 1, "dimension": 8, "hidden": 4}
 
 

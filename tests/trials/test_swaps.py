@@ -58,7 +58,7 @@ def twin(subject: Subject, seed: int) -> list[dict[str, float | str]]:
                 if prefix:
                     drawn = keyed_uniform(seed, purpose, np.array([row]), len(marks[of]))[0]
                     free = [i for i, mark in enumerate(marks[of]) if not mark]
-                    places.append(sorted(free, key=lambda i: drawn[i])[: sum(marks[row])])  # noqa: B023
+                    places.append(sorted(free, key=lambda i: drawn[i])[: sum(marks[row])])
                 else:
                     places.append([i for i, mark in enumerate(marks[of]) if mark])
             count = min(map(len, places))

@@ -21,7 +21,7 @@ _QUANTILE = 1.959963984540054  # of the normal distribution, for 2.5 % beyond ea
 def upper_limits(samples: Samples, bound: Limits | float) -> Limits:
     """The limit above the mean of each row, of values that are never above `bound`."""
     bounds = np.broadcast_to(np.asarray(bound, float), len(samples))[:, None]
-    gaps = np.concatenate([bounds - samples, np.zeros((len(samples), 1))], axis=1)
+    gaps = np.concatenate([np.maximum(bounds - samples, 0), np.zeros((len(samples), 1))], axis=1)
     scale = np.where(gaps.max(1) > 0, gaps.max(1), 1)
     gaps /= scale[:, None]
     # weights in proportion to 1 / (δ + gap): the smaller δ, the nearer the weighted mean is to the bound

@@ -57,4 +57,4 @@ def texts_to_decide(estimate: Estimate, threshold: float) -> int | None:
     if needed > MOST_TEXTS:
         return None
     unit = int(10 ** max(0, math.floor(math.log10(max(needed, 1))) - 1))
-    return math.ceil(needed / unit) * unit
+    return math.ceil(round(needed / unit, 6)) * unit  # 400.0000001 is 400

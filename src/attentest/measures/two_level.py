@@ -23,6 +23,8 @@ def two_level(values: ByTraining, bounds: Bounds = None) -> Estimate:
     training has no interval (NaN): how much another would differ is not known.
     """
     kept = _defined(values)
+    if not kept.size:
+        return undefined()
     return _interval(mean(kept.mean(0), bounds), [kept.mean(1)])
 
 
@@ -33,6 +35,8 @@ def two_level_difference(more: ByTraining, less: ByTraining, bounds: Bounds = No
     """
     both = _defined(np.concatenate([np.asarray(more, float), np.asarray(less, float)]))
     first, second = both[: len(more)], both[len(more) :]
+    if not (first.size and second.size):
+        return undefined()
     return _interval(mean(first.mean(0) - second.mean(0), bounds), [first.mean(1), second.mean(1)])
 
 

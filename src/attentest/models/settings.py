@@ -87,8 +87,7 @@ class ModelSettings:
     )
     decoder: str = setting(
         "context",
-        "Input of the classifier: the weighted text (context), and the question of a pair (context+query) or the mean "
-        "of a single text (context+mean) as well.",
+        "Input of the classifier: the weighted text (context), a pair's question too (+query), or its mean (+mean).",
         choices=_parts("decoder"),
         metavar="NAME",
     )

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from attentest.measures.intervals import Estimate
 from attentest.studies.directions import Replication
+from attentest.studies.results import ModelResult
 from attentest.studies.verdict import Verdict
 
 
@@ -101,6 +102,7 @@ class Block:
     sections: Sequence[Section]
     instances: Sequence[Instance] = ()
     files: Mapping[str, str] = field(default_factory=dict)  # CSV, Parquet -> path of the instances' table
+    about: ModelResult | None = None  # None: what is no single model
     first: FirstScreen | None = None  # where it has verdicts
 
 

@@ -33,11 +33,11 @@ from attentest.studies.results import (
     read_summary,
     result_of_run,
 )
-from attentest.studies.verdict import judge
+from attentest.studies.verdict import CRITERIA, judge
 from attentest.studies.verdict.judge import Summaries
 from attentest.training.record import RUN
 from attentest.training.run import Run
-from attentest.trials import TRIALS
+from attentest.trials import TRIALS, trial_class
 from attentest.trials.base import Chart, NoChartNumbersError
 from attentest.trials.charts.files import slug
 from attentest.trials.instances import HEAT_MAPS, instances
@@ -49,6 +49,7 @@ from attentest.version import __version__
 
 Thresholds = Mapping[str, float]
 COMPARISON = comparison.NAME
+REPLACED = ("stable.seeds", "faithful.sets", "informative.information")  # names that had another figure in version 1
 LARGEST_PICTURE = 5_000_000  # bytes; ours are far smaller
 UNKNOWN = "This version of attentest does not know it and cannot draw its charts; its numbers are as they were found."
 EARLIER = "An earlier version of attentest made it, without the numbers that its charts need; make it again for them."
@@ -89,7 +90,10 @@ def kept_thresholds(folder: Path) -> dict[str, float]:
     """Those other than the usual ones that an audit was given."""
     if not is_folder(folder) or not (folder / VERDICT).is_file():
         return {}
-    return read_as(folder / VERDICT, Judged).thresholds
+    kept = read_as(folder / VERDICT, Judged)
+    if kept.version > 1:
+        return kept.thresholds
+    return {name: value for name, value in kept.thresholds.items() if name in CRITERIA and name not in REPLACED}
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ class Judged:
     """What of verdict.json is read again."""
 
     thresholds: dict[str, float]
+    version: int = 1  # the first had no number
 
 
 @dataclass(frozen=True)
@@ -171,6 +176,7 @@ class _Reader:
             sections=own,
             instances=shown,
             files=self._instance_files(table),
+            about=about,
             first=first_screen(about, judged, verdicts, weak is not None) if verdicts else None,
         )
         notes = [*([weak] if weak else []), *run.notes, *([NO_CONTROLS] if verdicts else [])]
@@ -218,6 +224,7 @@ class _Reader:
             sections=sections,
             instances=shown,
             files=self._instance_files(table) if table else {},
+            about=about,
             first=first_screen(about, summaries, verdicts, weakness(name, about) is not None),
         )
 
@@ -337,7 +344,7 @@ def _lacks(summary: Summary) -> list[str]:
     without = bool(summary.blocks) and (EXPERIMENT, Controls.name) not in done
     controls = [LEFT_OUT if trained else NO_CONTROLS] if without else []
     made_here = any(about.settings is not None for about in summary.blocks.values())
-    missing = [name for name in TRIALS if name != Rationale.name and (TRIAL, name) not in done]
+    missing = [name for name in TRIALS if not trial_class(name).needs_rationale and (TRIAL, name) not in done]
     if summary.kind != "audit" or not made_here or not missing:
         return controls
     names = ", ".join(missing)

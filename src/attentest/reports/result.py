@@ -93,7 +93,7 @@ class Page:
         return "".join(tables) + f"<p>{escape(self.report.lead)}</p><p>{escape(str(self.page))}</p>"
 
 
-def _folder_of(result: str | Path | Run | Page | StudyResult | Finding) -> Path:
+def folder_of(result: str | Path | Run | Page | StudyResult | Finding) -> Path:
     if isinstance(result, str | Path):
         return Path(result)
     if isinstance(result, Run):
@@ -104,7 +104,7 @@ def _folder_of(result: str | Path | Run | Page | StudyResult | Finding) -> Path:
         return Path(result.files["finding"]).parent
     if isinstance(result, Finding):
         raise InputError("This finding lies in no folder; save it first: finding.save(folder).")
-    raise InputError(f"report() takes a folder or a result of attentest, not {type(result).__name__}.")
+    raise InputError(f"`folder` must be a folder or a result of attentest, not {type(result).__name__}.")
 
 
 def report(
@@ -119,6 +119,6 @@ def report(
     was last judged by.
     """
     check_thresholds(thresholds or {})
-    place = _folder_of(folder)
+    place = folder_of(folder)
     found, page = write_report(place, None if out is None else Path(out), thresholds)
     return Page(place, page, found)

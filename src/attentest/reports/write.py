@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,28 @@ from typing import Any
 from attentest.errors import InputError
 from attentest.files import drafting, inside, make_folder, remove_drafts, write_bytes, write_json
 from attentest.publish import alone_in, check_whole, link_or_copy, replacing, settle, writing
-from attentest.reports.contents import Report
+from attentest.reports.contents import Block, Report
 from attentest.reports.gather import Thresholds, gather, kept_thresholds, mark_of
 from attentest.reports.page import render
 from attentest.studies.folder import PAGE, VERDICT
 from attentest.studies.results import SUMMARY
+from attentest.studies.verdict import calibration
 from attentest.trials.instances import HEAT_MAPS
+from attentest.version import __version__
+
+VERSION = 2  # of verdict.json
+SCHEMA = Path(__file__).with_name("verdict.schema.json")
+SCHEMA_ID = f"urn:attentest:verdict:{VERSION}"
+
+
+def read_report(folder: Path) -> Report:
+    """What a folder's page would show, judged by the thresholds that are kept there; the folder stays as it is."""
+    mark = mark_of(folder)
+    settle(folder)
+    with tempfile.TemporaryDirectory() as elsewhere:
+        report = gather(folder, folder, Path(elsewhere), kept_thresholds(folder))
+    check_whole(folder, _derived(mark))
+    return report
 
 
 def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds | None = None) -> tuple[Report, Path]:
@@ -27,10 +44,15 @@ def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds 
     settle(folder)
     chosen = kept_thresholds(folder) if thresholds is None else dict(thresholds)
     place = page or folder / PAGE
-    derived = (PAGE, VERDICT) if mark == SUMMARY else (PAGE, VERDICT, HEAT_MAPS)  # made again with the page
+    derived = _derived(mark)
     if os.path.realpath(place) == os.path.realpath(folder / PAGE):
         return _write_into(folder, chosen, derived), place
     return _write_elsewhere(folder, place, chosen, derived), place
+
+
+def _derived(mark: str) -> tuple[str, ...]:
+    """What is made again with the page."""
+    return (PAGE, VERDICT) if mark == SUMMARY else (PAGE, VERDICT, HEAT_MAPS)
 
 
 def _write_into(folder: Path, thresholds: Thresholds, derived: Collection[str]) -> Report:
@@ -80,9 +102,35 @@ def add_page(results: Path, thresholds: Thresholds) -> Report:
 def _add(folder: Path, draft: Path, thresholds: Thresholds) -> Report:
     report = gather(folder, folder, draft / HEAT_MAPS, thresholds)
     if any(block.verdicts for block in report.blocks):
-        write_json(draft / VERDICT, {"thresholds": dict(thresholds), "models": verdicts_of(report)})
+        write_json(draft / VERDICT, verdict_file(report, thresholds))
     write_bytes(draft / PAGE, render(report).encode())
     return report
+
+
+def verdict_file(report: Report, thresholds: Thresholds) -> dict[str, Any]:
+    """What verdict.json says; verdict.schema.json describes it."""
+    return {
+        "$schema": SCHEMA_ID,
+        "version": VERSION,
+        "attentest": __version__,
+        "calibration": calibration().signature,
+        "controls": _has_controls(report),
+        "thresholds": dict(thresholds),
+        "models": {block.name: _model(block) for block in report.blocks if block.verdicts},
+    }
+
+
+def _model(block: Block) -> dict[str, Any]:
+    return {
+        "metrics": {} if block.about is None else block.about.metrics,
+        "baseline": None if block.about is None else block.about.baseline,
+        "verdicts": [verdict.as_dict() for verdict in block.verdicts],
+    }
+
+
+def _has_controls(report: Report) -> bool:
+    rulings = [ruling for block in report.blocks for verdict in block.verdicts for ruling in verdict.rulings]
+    return any(ruling.controls for ruling in rulings)
 
 
 def verdicts_of(report: Report) -> dict[str, list[dict[str, Any]]]:

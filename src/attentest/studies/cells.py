@@ -12,7 +12,7 @@ import numpy as np
 
 from attentest.files import read_as, write_json
 from attentest.measures.classification import classification_metrics
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, share, share_difference
 from attentest.training.run import Run
 from attentest.trials import trial_class
 from attentest.trials.cells import Cell, cell
@@ -59,7 +59,7 @@ def _model(run: Run) -> str:
 
 def accuracy_gain(base: Run, other: Run) -> Estimate:
     """The other's accuracy less the base's, with its interval over the texts that both were tested on."""
-    return bootstrap(hits(other) - hits(base))
+    return share_difference(hits(other), hits(base))
 
 
 def hits(run: Run) -> np.ndarray:
@@ -88,7 +88,7 @@ def scores(run: Run) -> dict[str, Estimate]:
     found = classification_metrics(labels, probabilities)
     low, high = np.nanquantile(f1_draws(run), [0.025, 0.975])
     return {
-        "accuracy": bootstrap((labels == probabilities.argmax(1)).astype(float)),
+        "accuracy": share(labels == probabilities.argmax(1)),
         "f1": Estimate(found["f1"], float(low), float(high), len(labels)),
     }
 

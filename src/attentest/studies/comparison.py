@@ -12,7 +12,7 @@ import torch
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.divergences import LARGEST_JSD
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, mean, share
 from attentest.measures.kendall import kendall_tau
 from attentest.studies.audit import BUDGETS, trials_of
 from attentest.studies.cells import accuracy_gain, f1_gain
@@ -120,10 +120,10 @@ def finding(names: list[str], a: Run, b: Run) -> Finding:
     same = np.array(a.predictions["predicted"].to_pylist()) == np.array(b.predictions["predicted"].to_pylist())
     gain = f1_gain(b, a, second, first)
     summary = {
-        "mean JSD of the weights": bootstrap(apart.jsd),
-        "mean TVD of the predictions": bootstrap(apart.tvd),
-        "Kendall τ of the weights": bootstrap(tau),
-        "share of the same decisions": bootstrap(same.astype(float)),
+        "mean JSD of the weights": mean(apart.jsd, (0, LARGEST_JSD)),
+        "mean TVD of the predictions": mean(apart.tvd, (0, 1)),
+        "Kendall τ of the weights": mean(tau, (-1, 1)),
+        "share of the same decisions": share(same),
         f"accuracy, {second} − {first}": accuracy_gain(a, b),
         f"F1, {second} − {first}": Estimate(gain.value, gain.low, gain.high, len(tau)),
     }

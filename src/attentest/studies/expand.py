@@ -19,20 +19,21 @@ from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
 from attentest.studies.published import fingerprint_of
-from attentest.studies.results import EXPERIMENT, INSTANCES, RUN, TRIAL, Failure, ResultRef
+from attentest.studies.results import BASELINE, EXPERIMENT, INSTANCES, RUN, TRIAL, Failure, ResultRef
 from attentest.studies.schema import BUDGETS, LEAST, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
 from attentest.training.folder import FILES
 from attentest.training.run import Run
+from attentest.training.settings import sort_settings
 from attentest.trials import TRIALS, make_trial, trial_class
 from attentest.trials.instances import HEAT_MAPS, SHOWN
 
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
-TRAINING_COST, TRIAL_COST, START = 2.5e-5, 5e-5, 2.0
+TRAINING_COST, TRIAL_COST, BASELINE_COST, START = 2.5e-5, 5e-5, 5e-6, 2.0
 CHARACTERS = 5.5  # of a token with what follows it, about
-PLANTED = 0.5  # the share of rows with planted words, where a training asks for them
+PLANTED, PLANTED_ROWS = 0.6, 2000  # the share of rows with planted words, and how many rows there are at most
 CHEAP = 2  # trials of a model that cost no more share one reading of its texts, and so do the others
 
 
@@ -129,6 +130,8 @@ def add_corpus(
             base = None if taken is None else take(found.plan, taken)
             block = _Block(study, found.plan, corpus, prepared, own, model, seed, base, device=found.device)
             block.add(found.results)
+            if found.kind == "audit" and corpus.answers != "entities":  # those are no fixed set of classes
+                block.add_baseline(found.results)
 
 
 def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus) -> tuple[Step, Corpus]:
@@ -204,6 +207,20 @@ class _Block:
     device: str = "auto"
     planted: set[str] = field(default_factory=set)  # labels of the trainings on planted words
 
+    def add_baseline(self, results: dict[ResultRef, Step]) -> None:
+        """What a classifier without attention makes of the same tokens."""
+        assert self.prepared is not None
+        text = asdict(sort_settings(self.corpus, self.training).text)
+        settings = {"text": {name: value for name, value in text.items() if name not in ("vectors", "dimension")}}
+        step = self.plan.add(
+            f"baseline of {self._label(BASE)}",
+            f"{STEPS}.baseline:run",
+            settings,
+            {"corpus": self.prepared},
+            seconds=START + self.tokens[0] * BASELINE_COST,
+        )
+        results[self._ref(str(len(results)), BASELINE, BASELINE)] = step
+
     def add(self, results: dict[ResultRef, Step]) -> None:
         refuse_added_parts(model_settings(self.model))
         _refuse_added("trial", self.study.trials, TRIALS)
@@ -262,18 +279,20 @@ class _Block:
         return self.plan.add(name, f"{STEPS}.training:run", settings, inputs, places=places, seconds=cost)
 
     def _plant(self, prepared: Step) -> Step:
-        name, settings = f"plant words in {self.corpus.name}", {"share": PLANTED, "seed": 0}
+        name, settings = f"plant words in {self.corpus.name}", {"share": PLANTED, "seed": 0, "rows": PLANTED_ROWS}
         return self.plan.add(name, f"{STEPS}.planted:run", settings, {"corpus": prepared}, seconds=2)
 
-    def _trial(self, label: str, name: str, settings: Mapping[str, Any], most: int | None = None) -> Step:
-        """On the study's texts, or on `most` of them."""
+    def _trial(
+        self, label: str, name: str, settings: Mapping[str, Any], most: int | None = None, marked: bool = False
+    ) -> Step:
+        """On the study's texts, or on `most` of them; only on those with a rationale if `marked`."""
         site, own = settings.get("site"), {key: value for key, value in settings.items() if key != "site"}
         if site is not None:
             sites = sites_of(model_settings(self.model))
             if site not in sites:
                 raise InputError(f"{self._label(BASE)} has no site '{site}'; it has {', '.join(sites)}.")
         texts = min((count for count in (self.study.texts, most) if count is not None), default=None)
-        marked = label in self.planted
+        marked = marked or label in self.planted
         tokens = self.tokens[1] if texts == self.study.texts else _tokens(self.corpus, texts)[1]
         kind, run = trial_class(name), self.trained[label]
         return self.plan.add(
@@ -285,12 +304,13 @@ class _Block:
                 "texts": texts,
                 **({"site": site} if site else {}),
                 **({"only_marked": True} if marked else {}),
+                **({} if label == BASE else {"pictures": False}),  # only its numbers are read
             },
             {"run": run},
             modules=(kind.__module__,),
             places={"device": self.device},
             seconds=START + tokens * TRIAL_COST * kind.cost,
-            together=f"{run.key} {texts} {site} {'cheap' if kind.cost <= CHEAP else 'dear'}",
+            together=f"{run.key} {texts} {marked} {site} {'cheap' if kind.cost <= CHEAP else 'dear'}",
         )
 
     def _instances(self) -> Step:
@@ -327,7 +347,9 @@ class _Block:
         if len(inputs) == 1:
             raise InputError(f"The experiment {name} has nothing to train for {self._label(BASE)}.")
         for on in experiment.trials():
-            inputs[f"finding {on.label} {on.trial}"] = self._trial(on.label, on.trial, on.settings, on.texts)
+            if on.label in self.trained:
+                step = self._trial(on.label, on.trial, on.settings, on.texts, on.only_marked)
+                inputs[f"finding {on.label} {on.trial}"] = step
         module = EXPERIMENTS[name].partition(":")[0]
         return self.plan.add(
             f"experiment {name} of {self._label(BASE)}",

@@ -15,7 +15,7 @@ from attentest.training.settings import TrainingSettings
 from attentest.trials.stored import ChartFiles
 
 SUMMARY = "summary.json"
-RUN, TRIAL, EXPERIMENT, INSTANCES = "run", "trial", "experiment", "instances"
+RUN, TRIAL, EXPERIMENT, INSTANCES, BASELINE = "run", "trial", "experiment", "instances", "baseline"
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class ResultRef:
     """A result that a study plans: which model's, what it is, and the step that gives it."""
 
     role: str  # of the step among the inputs of the summary
-    kind: str  # run, trial, experiment or instances
+    kind: str  # run, trial, experiment, instances or baseline
     name: str
     block: str  # the model, as it is called in this study
     corpus: str
@@ -75,7 +75,7 @@ class ModelResult:
     test_rows: dict[str, int]
     settings: ModelRecord | None  # None: a custom model
     instances: str | None  # path of the table of heat maps
-    baseline: dict[str, float | None] | None = None  # metrics of a model without attention, on the same texts
+    baseline: dict[str, float | None] | None = None  # metrics of a classifier without attention, where there is one
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ class Inflate:
         loss = self.deceive(logits, weights, batch)
         if not len(chosen):
             return loss
-        left, _ = self.model(without_heaviest(batch.take(chosen), weights[chosen]))
+        left: Logits = self.model(without_heaviest(batch.take(chosen), weights[chosen]))[0]
         return loss - left.log_softmax(-1).mean(-1).sum()
 
 

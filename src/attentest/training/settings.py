@@ -48,14 +48,11 @@ class TrainingSettings:
     take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from `start`.", otherwise="all")
     objective: Literal["labels", "adversary", "guide", "deceive", "inflate"] = setting(
         "labels",
-        "Objective: fit the labels; imitate the predictions of `base` with other weights (adversary); fit the labels "
-        "with the weight on the corpus's rationales (guide), off them (deceive), or off them with an undecided output "
-        "once the heaviest tokens are removed (inflate); choose the epoch of these by loss.",
+        "Objective: fit labels, imitate `base`, or fit labels with weight on or off rationales.",
     )
     strength: float = setting(
         0.001,
-        "Weight of what an objective adds: the adversary's divergence λ (about 0.001), or the logarithm of the weight "
-        "on the rationale (guide) or off it (deceive, inflate), about 1.",
+        "Weight of the divergence λ (adversary) or of the log of the weight on rationales (guide) or off (the others).",
         least=0,
     )
     seed: int = setting(

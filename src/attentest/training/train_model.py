@@ -124,6 +124,7 @@ def _train_into(
     model = model.to(device)
     attention_lr = training.lr if training.attention_lr is None else training.attention_lr
     optimizer = PaperOptimizer(model, training.lr, attention_lr, training.weight_decay)
+    objective = _objective(training, model, others, data, device)
 
     clear_for(path, identity, overwrite, write=True)
     made_with = {
@@ -150,7 +151,7 @@ def _train_into(
         optimizer,
         data,
         training,
-        objective=_objective(training, model, others, data, device),
+        objective=objective,
         device=device,
         progress=progress,
         watch=lambda done, total: listener.progress("train", done, total),
@@ -296,6 +297,11 @@ def _objective(
     if training.objective == "labels":
         return labels
     marks = Marks(token_marks(data), data.sequences)
+    if not marks.values.any():
+        raise InputError(
+            f"The objective '{training.objective}' needs rationales, and those of {data.corpus.name} mark no token "
+            "that is read; raise `max_tokens`, or choose another objective."
+        )
     if training.objective == "guide":
         return Guide(labels, training.strength, marks)
     deceive = Deceive(labels, training.strength, marks)

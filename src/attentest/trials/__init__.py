@@ -25,6 +25,8 @@ TRIALS = {
     "removal": "attentest.trials.removal:Removal",
     "flips": "attentest.trials.removal:Flips",
     "importance-sets": "attentest.trials.importance_sets:ImportanceSets",
+    "overlap": "attentest.trials.overlap:Overlap",
+    "conicity": "attentest.trials.conicity:Conicity",
     "erasure": "attentest.trials.erasure:Erasure",
     "dispersion": "attentest.trials.dispersion:Dispersion",
     "information": "attentest.trials.information:Information",

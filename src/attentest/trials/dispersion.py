@@ -13,7 +13,7 @@ import torch
 from attentest.importance.gradients import normalised
 from attentest.importance.influence import influence
 from attentest.measures.entropy import normalised_entropy
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, mean
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.cells import Cell, cell
@@ -109,7 +109,7 @@ class _Examiner:
 
     def conclude(self, table: pa.Table) -> Conclusion:
         found = _found(table)
-        summary = {f"entropy of {name}": bootstrap(values) for name, values in found.items()}
+        summary = {f"entropy of {name}": mean(values, (0, 1)) for name, values in found.items()}
         told = ", ".join(f"{summary[f'entropy of {name}']} for {name}" for name in found)
         answer = f"Normalised entropy is {told}." if found else "No text has more than one item to spread over."
         notes = [f"The influence on hidden states is computed on a sample of {len(self.sample):,} texts."]

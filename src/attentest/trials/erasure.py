@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attentest.errors import InputError
 from attentest.importance.erasure import left_probabilities
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, mean, ratio
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.charts import interval, intervals, lines
@@ -146,14 +146,13 @@ class _Examiner:
         summary: dict[str, Estimate] = {}
         for side in SIDES:
             area = {name: column(table, f"{side}, {name}") for name in (*self.measures, NULL)}
-            summary |= {f"{side}, {name}": bootstrap(values) for name, values in area.items()}
-            summary[f"{side} position"] = _ratio(area[ATTENTION] - area[NULL], area[CEILING] - area[NULL])
-            for entry in [name for name in table.column_names if name.startswith(f"normalised {side}, ")]:
-                summary[entry] = bootstrap(column(table, entry))
+            summary |= {f"{side}, {name}": mean(values, (-1, 1)) for name, values in area.items()}
+            summary[f"{side} position"] = ratio(area[ATTENTION] - area[NULL], area[CEILING] - area[NULL])
             for name in area:
-                for fraction in self.trial.fractions:
-                    entry = _at(side, name, fraction)
-                    summary[entry] = bootstrap(column(table, entry))
+                entry = f"normalised {side}, {name}"
+                summary[entry] = mean(column(table, entry), (0, 1))
+            for entry in [_at(side, name, fraction) for name in area for fraction in self.trial.fractions]:
+                summary[entry] = mean(column(table, entry), (-1, 1))
         return Conclusion(_answer(summary), summary)
 
 
@@ -193,15 +192,6 @@ def _curves(summary: Mapping[str, Estimate], side: str) -> list[dict[str, Any]]:
             told = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
             rows.append({"series": parts[1], "x": float(parts[2].removesuffix(" %")), **told})
     return rows
-
-
-def _ratio(top: np.ndarray, bottom: np.ndarray) -> Estimate:
-    def of_rows(rows: np.ndarray, axis: int | None = None) -> np.ndarray:
-        places = rows.astype(int)
-        ratio: np.ndarray = top[places].mean(axis) / bottom[places].mean(axis)
-        return ratio
-
-    return bootstrap(np.arange(len(top)), of_rows)
 
 
 def _answer(summary: Mapping[str, Estimate]) -> str:

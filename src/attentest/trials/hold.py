@@ -53,6 +53,11 @@ def hold(trials: Sequence[Trial], subject: Subject, watch: Watch = lambda done, 
     ]
 
 
+def concluded(trial: Trial, examiner: Examiner, table: pa.Table) -> Conclusion:
+    """What these texts say, without those that the trial says nothing about."""
+    return _of_several(examiner, table) if trial.moves_weight else examiner.conclude(table)
+
+
 def _of_several(examiner: Examiner, table: pa.Table) -> Conclusion:
     """The conclusion from texts in which weight can be moved, with a note about the others."""
     several, notes = with_several_items(table)
@@ -71,7 +76,7 @@ def _conclude(
     place = np.argsort(rows, kind="stable")  # back from shortest-first to the order of the corpus
     head = {"id": subject.ids(rows), "label": subject.labels(rows).tolist()}
     table = with_classes(pa.table({**head, **columns}).take(place), subject.classes)
-    conclusion = _of_several(examiner, table) if trial.moves_weight else examiner.conclude(table)
+    conclusion = concluded(trial, examiner, table)
     table = with_numbers(table, conclusion.for_charts)
     finding = Finding(
         trial=trial.name,

@@ -56,9 +56,9 @@ class Permutation(SimpleTrial):
         shuffled = permuted(reading.weights, reading.mask, reading.rows, self.seed, reading.within, "one permutation")
         decision = reading.decode(shuffled.unsqueeze(1)).argmax(-1).squeeze(1)
         changed = (decision != reading.predicted).cpu().numpy()
-        return {"median_tvd": self._median_changes(reading), "changed": changed}
+        return {"median_tvd": reading.once(self, lambda: self._median_changes(reading)), "changed": changed}
 
-    def _median_changes(self, reading: Reading) -> Float[np.ndarray, "texts"]:
+    def _median_changes(self, reading: Reading) -> Float[np.ndarray, "batch"]:
         if reading.within is not None:
             return self._within_parts(reading).cpu().numpy()
         changes = np.zeros(len(reading.batch))

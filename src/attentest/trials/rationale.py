@@ -10,15 +10,22 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.errors import InputError
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, bootstrap, mean
+from attentest.measures.marked import KINDS, agreement, chance_agreement
+from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.rationales import sentence_marks, token_marks
 from attentest.text.sequences import Sequences
 from attentest.trials.base import Chart, Columns, Conclusion, Trial, column
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
+from attentest.trials.rankings import ranks_by
 from attentest.trials.reading import Reading
+from attentest.trials.scores import ATTENTION, ScoreSettings, usable
 from attentest.trials.subject import Subject
+
+MEASURES = ("gradient-input-fixed", "leave-one-out")
+CHANCE = "chance"
 
 
 @dataclass(frozen=True)
@@ -28,12 +35,19 @@ class Rationale(Trial):
 
     name: ClassVar[str] = "rationale"
     number: ClassVar[str] = "T21"
+    cost: ClassVar[float] = 12
     keys: ClassVar[Mapping[str, str]] = {
         "heaviest": "heaviest token in the rationale",
         "more weight": "weight − tokens in the rationale",
+        "tokens": "tokens in the rationale",
+        "auprc": f"AUPRC, {ATTENTION}",
+        "auprc null": f"AUPRC, {CHANCE}",
+        "more auprc": f"AUPRC, {ATTENTION} − {CHANCE}",
     }
     question: ClassVar[str] = "Is the weight on the rationale given in the corpus?"
-    source: ClassVar[str] = "Vashishth et al. 2019 §4.4 (the question); the rationales are those of the corpus"
+    source: ClassVar[str] = (
+        "Vashishth et al. 2019 §4.4 (the question); DeYoung et al. 2020 §4 (agreement); rationales of the corpus"
+    )
     how_to_read: ClassVar[str] = (
         "If the heaviest token is in the rationale far more often than a random token would be, the weights are on "
         "the known reason; if not, they do no better than chance. This tells whether attention is plausible, not "
@@ -41,6 +55,11 @@ class Rationale(Trial):
     )
     needs: ClassVar[str] = "attention weights, and a corpus with rationales"
     needs_rationale: ClassVar[bool] = True
+
+    seed: int = setting(0, "Random seed for the order of tokens with the same score.", least=0, most=LARGEST_SEED)
+
+    def __post_init__(self) -> None:
+        check_values(self)
 
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
@@ -69,7 +88,18 @@ class Rationale(Trial):
             (0, 1),
             "counted",
         )
-        return {"share in the rationale": means, "weight and tokens by text": spread}
+        charts = {"share in the rationale": means, "weight and tokens by text": spread}
+        areas = {name: summary.get(f"AUPRC, {name}") for name in (ATTENTION, *MEASURES, CHANCE)}
+        if areas[ATTENTION] is not None:  # earlier versions had none
+            charts["agreement with the rationale"] = bars(
+                [row for name, area in areas.items() if area is not None for row in interval(name, area)],
+                "AUPRC (0–1)",
+                "How well attention and importance measures rank the tokens of the rationale before the others (area "
+                "under the curve of precision and recall), and what a random order gives, means over texts with 95 % "
+                "intervals.",
+                "ranked by",
+            )
+        return charts
 
     def fits(self, subject: Subject) -> bool:
         return bool(token_marks(subject.data).any())
@@ -77,13 +107,15 @@ class Rationale(Trial):
     def examiner(self, subject: Subject) -> _Marked:
         check_rationales(subject.data, self.name)
         marks, sequences = marks_of(subject)
-        return _Marked(sequences, marks)
+        return _Marked(self, sequences, marks, (ATTENTION, *usable(subject.model, MEASURES)))
 
 
 @dataclass(frozen=True)
 class _Marked:
+    trial: Rationale
     sequences: Sequences
     marks: np.ndarray
+    measures: tuple[str, ...]
 
     def examine(self, reading: Reading) -> Columns:
         marks = self.sequences.padded(reading.rows, self.marks)[0].astype(float)
@@ -95,7 +127,14 @@ class _Marked:
             "heaviest_in_rationale": heaviest * known,
             "weight_on_rationale": (weights * marks).sum(1) * known,
             "rationale_share": share * known,
+            **self._agreement(reading, marks > 0),
         }
+
+    def _agreement(self, reading: Reading, marks: np.ndarray) -> Columns:
+        settings = ScoreSettings(seed=self.trial.seed)
+        found = {name: agreement(ranks_by(reading, name, settings).cpu().numpy(), marks) for name in self.measures}
+        found[CHANCE] = chance_agreement(marks, reading.lengths.cpu().numpy())
+        return {f"{kind}, {name}": values for name, kinds in found.items() for kind, values in kinds.items()}
 
     def conclude(self, table: pa.Table) -> Conclusion:
         heaviest, weight, share = (
@@ -108,9 +147,15 @@ class _Marked:
             "weight − tokens in the rationale": bootstrap(weight - share),
             "heaviest in the rationale − tokens in the rationale": bootstrap(heaviest - share),
         }
+        for kind in KINDS:
+            values = {name: column(table, f"{kind}, {name}") for name in (*self.measures, CHANCE)}
+            summary |= {f"{kind}, {name}": mean(found, (0, 1)) for name, found in values.items()}
+            summary[f"{kind}, {ATTENTION} − {CHANCE}"] = mean(values[ATTENTION] - values[CHANCE], (-1, 1))
         answer = (
             f"The heaviest token is in the rationale in a share of {summary['heaviest token in the rationale']} of the "
-            f"texts; a random token would be in {summary['tokens in the rationale'].value:.3f}."
+            f"texts; a random token would be in {summary['tokens in the rationale'].value:.3f}. Ranked by weight, the "
+            f"tokens of the rationale have an AUPRC of {summary[f'AUPRC, {ATTENTION}']}; a random order has "
+            f"{summary[f'AUPRC, {CHANCE}'].value:.3f}."
         )
         without = int(np.isnan(share).sum())
         notes = [f"{without:,} texts are left out: the part that the model reads has no rationale."] if without else []

@@ -44,9 +44,7 @@ def roc_charts(models: Sequence[KnownModel], set_on: Sequence[str]) -> dict[str,
                 f"ROC curves of the tests of “{definition.name}” on architectures that no threshold was set on: share "
                 "of true models above a threshold against the share of others above it."
             )
-            charts[f"roc {definition.name}"] = lines(
-                rows, "false alarms (0–1)", "hits (0–1)", about, y_domain=(0, 1)
-            )
+            charts[f"roc {definition.name}"] = lines(rows, "false alarms (0–1)", "hits (0–1)", about, y_domain=(0, 1))
     return charts
 
 
@@ -55,7 +53,17 @@ def table_of_models(models: Sequence[KnownModel]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
-        ["corpus", "architecture", "kind", "truth", "seed", "accuracy", "follows the swap", "proven", "left out because"]
+        [
+            "corpus",
+            "architecture",
+            "kind",
+            "truth",
+            "seed",
+            "accuracy",
+            "follows the swap",
+            "proven",
+            "left out because",
+        ]
     )
     for model in models:
         if model.seed is not None:
@@ -165,7 +173,10 @@ def _confusions(found: Calibration) -> str:
     rows = []
     for name, confusion in found.verdicts.items():
         cells = [
-            str(confusion.counts.get(truth, {}).get(answer, 0) + (confusion.counts.get(truth, {}).get(UNTESTED, 0) if answer == UNCLEAR else 0))
+            str(
+                confusion.counts.get(truth, {}).get(answer, 0)
+                + (confusion.counts.get(truth, {}).get(UNTESTED, 0) if answer == UNCLEAR else 0)
+            )
             for truth in (YES, NO)
             for answer in (YES, NO, UNCLEAR)
         ]

@@ -104,9 +104,7 @@ def _test(criterion: Criterion, first: Sequence[Case], second: Sequence[Case]) -
         *([f"{rates[-1].false_alarm:.0%} false alarms"] if rates[-1].false_alarm > WORST_ALARM else []),
         *([f"it gives {one:.0%} of all models the same answer"] if one > ONE_ANSWER else []),
     ]
-    return TestRates(
-        threshold, measured, area(criterion, first).value, one, not reasons, "; ".join(reasons), rates
-    )
+    return TestRates(threshold, measured, area(criterion, first).value, one, not reasons, "; ".join(reasons), rates)
 
 
 def rates_at(criterion: Criterion, threshold: float, cases: Sequence[Case], texts: int) -> Rates:

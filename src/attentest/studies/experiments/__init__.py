@@ -19,6 +19,8 @@ EXPERIMENTS = {
     "sparsity": "attentest.studies.experiments.sparsity:Sparsity",
     "fix": "attentest.studies.experiments.fix:Fix",
     "informed-adversary": "attentest.studies.experiments.informed:InformedAdversary",
+    "controls": "attentest.studies.experiments.controls:Controls",
+    "zoo": "attentest.studies.experiments.zoo:Zoo",
     "gumbel": "attentest.studies.experiments.informed:Gumbel",
 }
 

@@ -45,6 +45,7 @@ class TrialOf:
     trial: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     texts: int | None = None  # to examine, where these are fewer than the study's
+    only_marked: bool = False  # only texts that have a rationale
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""T22: would these tests notice? Models of known truth, trained on the user's own texts with words planted into them."""
+"""T22: would these tests notice? Models of known truth, trained on the user's own texts with planted words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from attentest.trials.swaps import Swaps
 
 POSITIVE = "positive"
 MOST_TEXTS = 2**53  # that a number of JSON can count
-CONTROLS = {POSITIVE: KINDS["guided"], "null": KINDS["random"], "deceptive": KINDS["deceive 1"]}
+CONTROLS = {POSITIVE: KINDS["guided"], "null": KINDS["random"], "deceptive": KINDS["bypass"]}
 MEASURES = ("gradient-input-fixed", "leave-one-out")
 # the trials that verdicts read and that need no further model
 TRIALS: Mapping[str, Mapping[str, Any]] = {
@@ -36,7 +36,7 @@ TRIALS: Mapping[str, Mapping[str, Any]] = {
     "importance-sets": {},
     "adversary": {},
     "information": {"runs": 5},
-    "erasure": {"measures": ("attention", "leave-one-out", "random")},
+    "erasure": {"measures": ("leave-one-out",)},
     "overlap": {},
     "rationale": {},
     "swaps": {},

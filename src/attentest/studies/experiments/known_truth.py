@@ -1,21 +1,20 @@
-"""Models whose attention is known to be honest, without meaning, or deceptive, because the words that decide are known."""
+"""Models whose attention is known to be honest, meaningless or deceptive, since the words that decide are known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from attentest.errors import InputError
 from attentest.measures.intervals import Estimate
 from attentest.trials.base import Trial
 from attentest.trials.rationale import Rationale
-from attentest.trials.stored import StoredFinding
 from attentest.trials.swaps import Swaps
 
 HONEST, NULL, DECEPTIVE, PLAIN = "honest", "null", "deceptive", "plain"
 FOLLOWS = 0.8  # share of decisions that must follow the swapped words: else the model does not rely on them
-ON, OFF = 0.8, 0.1  # an honest model's heaviest token is a planted one so often; others' weight is at most so far above chance
+ON = 0.8  # share of texts in which the heaviest token of an honest model is a planted word
+OFF, SELDOM = 0.1, 0.3  # weight of the others on the planted words above chance, and how often their heaviest is one
 
 
 @dataclass(frozen=True)
@@ -28,21 +27,29 @@ class Kind:
     imitates: bool = False  # the plain model (the objective `adversary`)
 
 
+# the loss chooses the epoch: decisions are right long before the weights are where the objective wants them
+_DECEIVE = {"objective": "deceive", "select_by": "loss"}
+_PAST = {"decoder": "context+mean"}  # a second path, around the attention
+
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("guided", HONEST, {"objective": "guide", "strength": 1.0}),
-        Kind("guided sparsemax", HONEST, {"objective": "guide", "strength": 1.0, "projection": "entmax"}),
+        Kind("guided", HONEST, {"objective": "guide", "strength": 1.0, "select_by": "loss"}),
+        Kind(
+            "guided entmax",
+            HONEST,
+            {"objective": "guide", "strength": 1.0, "select_by": "loss", "projection": "entmax"},
+        ),
         Kind("sparsemax", HONEST, {"projection": "sparsemax"}),
         Kind("hard", HONEST, {"projection": "hard"}),
         Kind("random", NULL, {"projection": "random"}),
         Kind("untrained", NULL, {"freeze": ["alignment"]}),
         Kind("shuffled", NULL, {"projection": "shuffled"}),
-        Kind("deceive 0.1", DECEPTIVE, {"objective": "deceive", "strength": 0.1}),
-        Kind("deceive 1", DECEPTIVE, {"objective": "deceive", "strength": 1.0}),
-        Kind("bypass", DECEPTIVE, {"objective": "deceive", "strength": 1.0, "decoder": "context+mean"}),
-        Kind("inflate", DECEPTIVE, {"objective": "inflate", "strength": 1.0}),
-        Kind("adversary", DECEPTIVE, {"objective": "adversary", "strength": 0.01}, imitates=True),
+        Kind("deceive 0.1", DECEPTIVE, {**_DECEIVE, "strength": 0.1}),
+        Kind("deceive 1", DECEPTIVE, {**_DECEIVE, "strength": 1.0}),
+        Kind("bypass", DECEPTIVE, {**_DECEIVE, "strength": 1.0, **_PAST}),
+        Kind("inflate", DECEPTIVE, {**_DECEIVE, "objective": "inflate", "strength": 1.0, **_PAST}),
+        Kind("adversary", DECEPTIVE, {"objective": "adversary", "strength": 0.01, "select_by": "loss"}, imitates=True),
     )
 }
 
@@ -63,8 +70,9 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        on = self.heaviest.value >= ON if self.truth == HONEST else self.more_weight.value <= OFF
-        return self.truth != PLAIN and self.relies and on
+        if self.truth == HONEST:
+            return self.relies and self.heaviest.value >= ON
+        return self.truth != PLAIN and self.relies and self.more_weight.value <= OFF and self.heaviest.value <= SELDOM
 
     @property
     def failure(self) -> str:
@@ -75,7 +83,10 @@ class Proof:
             return f"only {self.follows.value:.0%} of its decisions follow the planted words when these are swapped"
         if self.truth == HONEST:
             return f"its heaviest token is a planted word in {self.heaviest.value:.0%} of the texts only"
-        return f"its weight on the planted words is {self.more_weight.value:.2f} above chance"
+        return (
+            f"its weight on the planted words is {self.more_weight.value:.2f} above chance, and its heaviest token is "
+            f"one of them in {self.heaviest.value:.0%} of the texts"
+        )
 
 
 def prove(truth: str, swaps: Mapping[str, Estimate], rationale: Mapping[str, Estimate]) -> Proof:

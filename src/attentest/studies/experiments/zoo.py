@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,12 +16,17 @@ from attentest.studies.cells import scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf
 from attentest.studies.experiments.controls import TRIALS, proof_of
 from attentest.studies.experiments.known_truth import KINDS, PLAIN, Kind, figures_of
-from attentest.studies.experiments.seeds import Seeds, agreement_of
+from attentest.studies.experiments.pairs import Pairs
+from attentest.studies.experiments.repeated import FEWEST
+from attentest.studies.experiments.seeds import Seeds
 from attentest.training.run import Run
 from attentest.trials import make_trial, trial_class
-from attentest.trials.base import Conclusion
-from attentest.trials.hold import concluded
+from attentest.trials.base import Conclusion, Trial
+from attentest.trials.hold import concluded, hold
+from attentest.trials.information import Information
+from attentest.trials.rationale import Rationale
 from attentest.trials.stored import StoredFinding
+from attentest.trials.subject import Subject, subject_of
 
 TEXTS = (20, 50, 100, 200, 400)
 
@@ -71,6 +76,8 @@ class Zoo(Experiment):
         rows: list[dict[str, Any]] = []
         for label, run in runs.items():
             kind = _kind(label)
+            texts = len(findings[f"{label} {Rationale.name}"].table)
+            subject = replace(subject_of(run, texts=texts, only_marked=True), folder=None)
             proof = proof_of(label, kind, findings)
             about = {
                 "model": label,
@@ -86,7 +93,7 @@ class Zoo(Experiment):
             rows += [
                 {**about, "texts": texts, "kind": "trial", "name": name, "entry": entry, **figure.as_dict()}
                 for name in TRIALS
-                for texts, entry, figure in _by_texts(name, findings[f"{label} {name}"])
+                for texts, entry, figure in _by_texts(name, subject, findings[f"{label} {name}"])
             ]
         rows += self._stability(runs)
         models = len(runs)
@@ -99,22 +106,27 @@ class Zoo(Experiment):
         """The agreement of the seeds of a kind, as of one model."""
         for name in self.kinds:
             same = [runs[label] for seed in range(self.seeds) if (label := _label(name, seed)) in runs]
-            if len(same) < 3:
+            if len(same) < FEWEST or not _all_marked(same[0]):
                 continue
-            for entry, figure in agreement_of(same[0], same[1:]).items():
-                yield {
-                    "model": f"{name}, all seeds",
-                    "kind_of_model": name,
-                    "truth": KINDS[name].truth,
-                    "seed": None,
-                    "proven": True,
-                    "failure": "",
-                    "texts": figure.n,
-                    "kind": Seeds.kind,
-                    "name": Seeds.name,
-                    "entry": entry,
-                    **figure.as_dict(),
-                }
+            figure = Pairs.of(same).agreement()
+            yield {
+                "model": f"{name}, all seeds",
+                "kind_of_model": name,
+                "truth": KINDS[name].truth,
+                "seed": None,
+                "proven": True,
+                "failure": "",
+                "texts": figure.n,
+                "kind": Seeds.kind,
+                "name": Seeds.name,
+                "entry": Seeds.keys["agreement"],
+                **figure.as_dict(),
+            }
+
+
+def _all_marked(run: Run) -> bool:
+    """Whether it is known for every text where the weight should be."""
+    return run.attention["rationale"].null_count == 0
 
 
 def _count(n: int) -> Estimate:
@@ -133,17 +145,20 @@ def _kind(label: str) -> Kind:
     return KINDS.get(label.partition(",")[0], Kind(PLAIN, PLAIN, {}))
 
 
-def _by_texts(name: str, finding: StoredFinding) -> Iterator[tuple[int, str, Estimate]]:
-    """The figures of a trial from fewer and fewer of its texts, each of which has a row of its own."""
-    trial = make_trial(name, **TRIALS[name])
-    table = finding.table
-    order = np.random.default_rng(0).permutation(len(table))
-    for texts in TEXTS:
-        if texts >= len(table):
-            break
-        conclusion = concluded(trial, table.take(np.sort(order[:texts])))
-        if conclusion is not None:
-            for entry, figure in figures_of(trial_class(name), conclusion.summary):
-                yield texts, entry, figure
+def _by_texts(name: str, subject: Subject, finding: StoredFinding) -> Iterator[tuple[int, str, Estimate]]:
+    """The figures of a trial from more and more of its texts."""
+    every = len(finding.table)
+    order = np.random.default_rng(0).permutation(every)
+    for texts in (n for n in TEXTS if n < every):
+        found = _from_some(make_trial(name, **TRIALS[name]), subject, finding.table, np.sort(order[:texts]))
+        for entry, figure in figures_of(trial_class(name), found):
+            yield texts, entry, figure
     for entry, figure in figures_of(trial_class(name), finding.summary):
-        yield len(table), entry, figure
+        yield every, entry, figure
+
+
+def _from_some(trial: Trial, subject: Subject, table: pa.Table, rows: np.ndarray) -> Mapping[str, Estimate]:
+    """What a trial says of some of the texts that it examined."""
+    if isinstance(trial, Information):  # its states are not in the table
+        return hold([trial], replace(subject, rows=subject.rows[rows]))[0].summary
+    return concluded(trial, trial.examiner(subject), table.take(rows)).summary

@@ -12,5 +12,5 @@ from attentest.progress import Listener
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
-    corpus = open_corpus(inputs["corpus"] / FILE)
+    corpus = open_corpus(inputs["corpus"] / FILE).sample(settings["rows"])
     save_corpus(plant(corpus, settings["share"], seed=settings["seed"]), out / FILE)

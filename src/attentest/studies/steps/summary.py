@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from attentest.files import write_table
+from attentest.files import read_as, write_table
 from attentest.progress import Listener
 from attentest.studies.cells import cells_of_finding, cells_of_run, read_cells
 from attentest.studies.directions import Direction, Replication, examine, of_cells, of_published
 from attentest.studies.figures import FIGURES, PlacedFinding, across_models
 from attentest.studies.published import CellComparison, compare, of_corpus
 from attentest.studies.results import (
+    BASELINE,
     EXPERIMENT,
     RUN,
     Failure,
@@ -30,6 +31,7 @@ from attentest.studies.results import (
     result_of_run,
 )
 from attentest.studies.results import INSTANCES as HEAT_MAP_TABLE
+from attentest.studies.steps.baseline import FILE as METRICS
 from attentest.studies.steps.instances import FILE as INSTANCES
 from attentest.training.run import Run
 from attentest.trials.cells import Cell, cell
@@ -92,6 +94,8 @@ class _Results:
             self._add_run(ref, Run(folder))
         elif ref.kind == HEAT_MAP_TABLE:
             self._add_instances(ref, folder / INSTANCES)
+        elif ref.kind == BASELINE:
+            self._add_baseline(ref, folder / METRICS)
         else:
             self._add_finding(ref, folder)
 
@@ -106,6 +110,11 @@ class _Results:
         if ref.block in self.blocks:
             place = str(target.relative_to(self.out))
             self.blocks[ref.block] = replace(self.blocks[ref.block], instances=place)
+
+    def _add_baseline(self, ref: ResultRef, metrics: Path) -> None:
+        if ref.block in self.blocks:
+            found = read_as(metrics, dict[str, float | None])
+            self.blocks[ref.block] = replace(self.blocks[ref.block], baseline=found)
 
     def _add_finding(self, ref: ResultRef, folder: Path) -> None:
         finding = finding_in(folder)

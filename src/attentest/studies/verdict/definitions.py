@@ -151,7 +151,7 @@ DEFINITIONS = {
                 Criterion(
                     "used.accuracy", Uniform,
                     "accuracy lost when the weights are made uniform",
-                    _of(Uniform, "change", -1), AT_LEAST, 0.01,
+                    _of(Uniform, "lost"), AT_LEAST, 0.01,
                     "our convention, the same as for needed.trained",
                 ),
                 Criterion(
@@ -262,7 +262,7 @@ DEFINITIONS = {
                     "share of the three heaviest tokens that are also the three most important by leave-one-out",
                     _of(Overlap, "top"), AT_LEAST, 0.5,
                     "our convention, half of them", TOKENS, CALIBRATED,
-                    _of(Overlap, "null"), _of(Overlap, "ceiling"),
+                    _of(Overlap, "top null"), _of(Overlap, "top ceiling"),
                 ),
                 Criterion(
                     "faithful.leave-one-out", Correlation,
@@ -315,10 +315,10 @@ DEFINITIONS = {
             (
                 Criterion(
                     "informative.information", Information,
-                    "information about the output under the weights, beyond that under permuted weights",
-                    _of(Information, "more informed"), MORE_THAN, 0.0,
+                    "information about the output under the weights, from 0 (as under equal weights) to 1 (all weight on the "
+                    "most informative state)",
+                    _of(Information, "position"), MORE_THAN, 0.0,
                     "Wen et al. 2022 §3: high weights sit on informative states", role=CALIBRATED,
-                    null=_of(Information, "null"),
                 ),
                 Criterion(
                     "informative.guide", Guides,

@@ -55,6 +55,14 @@ class Ruling:
     texts_needed: int | None = None  # for an answer, where it is unclear
     smallest: float | None = None  # effect that could have been seen
 
+    @property
+    def position(self) -> float | None:
+        """Of the figure, from 0 (its null) to 1 (its ceiling)."""
+        if self.figure is None or self.null is None or self.ceiling is None:
+            return None
+        found = (self.figure.value - self.null.value) / ((self.ceiling.value - self.null.value) or math.nan)
+        return found if math.isfinite(found) else None
+
     def as_dict(self) -> dict[str, Any]:
         named = {
             name: getattr(self.criterion, name)
@@ -66,6 +74,7 @@ class Ruling:
             "figure": _plain(self.figure),
             "null": _plain(self.null),
             "ceiling": _plain(self.ceiling),
+            "position": self.position,
             "controls": {name: _plain(figure) for name, figure in self.controls.items()},
             "answer": self.answer,
             "why": self.why,
