@@ -126,7 +126,7 @@ class Zoo(Experiment):
 
 def _all_marked(run: Run) -> bool:
     """Whether it is known for every text where the weight should be."""
-    return run.attention["rationale"].null_count == 0
+    return bool(run.attention["rationale"].null_count == 0)
 
 
 def _count(n: int) -> Estimate:
