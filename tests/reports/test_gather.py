@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import attentest
 from attentest.audits import Audit
 from attentest.engine import Store
 from attentest.files import read_table, remove, write_table
+from attentest.measures.intervals import Estimate
 from attentest.reports.write import write_report
 from attentest.studies.expand import expand
 from attentest.studies.run_study import run_planned
@@ -89,9 +91,12 @@ def test_of_a_run_on_trial(mine: Path) -> None:
     report, page = write_report(mine)
     (block,) = report.blocks
     assert [section.name for section in block.sections] == ["permutation", "removal"]  # as trials are listed
-    answers = {verdict.definition.name: verdict.answer for verdict in block.verdicts}
-    assert answers["faithful"] != "not tested"
-    assert answers["stable"] == "not tested"
+    rulings = {r.criterion.name: r for verdict in block.verdicts for r in verdict.rulings}
+    assert rulings["faithful.removal"].answer != "not tested"
+    assert rulings["stable.seeds"].answer == "not tested"
+    assert block.first is not None
+    assert block.first.scores[0].about == f"accuracy on all {len(attentest.open_run(mine).predictions)} test texts"
+    assert "There are no controls, which the audit of a corpus trains" in report.notes[-1]
     assert len(block.instances) == SHOWN
     assert broken_links(page) == []
     made = read_table(mine / "heat-maps" / "instances.parquet")
@@ -239,15 +244,13 @@ def test_thresholds_are_kept_until_others_are_given(mine: Path) -> None:
     def ruling(thresholds: dict[str, float] | None) -> Any:
         report, _ = write_report(mine, thresholds=thresholds)
         rulings = [r for v in report.blocks[0].verdicts for r in v.rulings]
-        return next(r for r in rulings if r.criterion.name == "faithful.permutation")
+        return next(r for r in rulings if r.criterion.name == "used.permutation")
 
     usual = ruling(None)
     assert usual.threshold == 0.1
-    changed = ruling({"faithful.permutation": 0.9})
+    changed = ruling({"used.permutation": 0.9})
     assert changed.threshold == 0.9
-    assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == {
-        "faithful.permutation": 0.9
-    }
+    assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == {"used.permutation": 0.9}
     assert ruling(None) == changed
     assert ruling({}) == usual
     assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == {}
@@ -447,3 +450,84 @@ def test_a_model_of_an_audit_whose_switch_was_cut_short_is_settled_first(audit: 
     (audit / ".next" / "replaced.json").write_text('["model/run.json"]')
     assert attentest.open_run(model).finished
     assert not (audit / ".next").exists()
+
+
+def add_controls(audit: Path, rows: list[dict[str, Any]]) -> Path:
+    """As if the experiment controls had been run; the path of its table."""
+    folder = audit / "findings" / "controls"
+    shutil.copytree(next(audit.glob("findings/*-removal")), folder)
+    write_table(folder / "table.parquet", pa.Table.from_pylist(rows))
+    for file, change in ((folder / "finding.json", as_controls), (audit / "summary.json", with_controls)):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        change(content)
+        file.write_text(json.dumps(content), encoding="utf-8")
+    return folder / "table.parquet"
+
+
+def as_controls(finding: dict[str, Any]) -> None:
+    finding |= {"kind": "experiment", "trial": "controls", "table": ""}
+    about = ("accuracy", "decisions that follow the planted words", "weight on the planted words above chance")
+    figure = next(iter(finding["summary"].values()))
+    finding["summary"] = {f"{what}, {label}": figure for what in about for label in ("positive", "null", "deceptive")}
+
+
+def with_controls(summary: dict[str, Any]) -> None:
+    summary["findings"] = [ref for ref in summary["findings"] if ref["name"] != "controls"]
+    first = summary["findings"][0]
+    summary["findings"].append({**first, "kind": "experiment", "name": "controls", "folder": "findings/controls"})
+
+
+def control(label: str, **figure: Any) -> dict[str, Any]:
+    entry = {"label": label, "kind": "trial", "name": "permutation", "entry": "mean of median TVD"}
+    return {**entry, "value": 0.4, "low": 0.3, "high": 0.5, "n": 60, **figure}
+
+
+def test_what_controls_got_stands_next_to_the_figure(audit: Path) -> None:
+    rows = [control("positive"), control("<b>null</b>", value=0.01, low=None, high=None), control("x", value=None)]
+    add_controls(audit, rows)
+    report, page = write_report(audit)
+    rulings = [r for v in report.blocks[0].verdicts for r in v.rulings if r.criterion.name == "used.permutation"]
+    assert list(rulings[0].controls) == ["positive", "<b>null</b>"]  # a figure that is not defined is none
+    assert rulings[0].controls["positive"] == Estimate(0.4, 0.3, 0.5, 60)
+    written = page.read_text(encoding="utf-8")
+    assert "<bdi>positive</bdi> control 0.400 [0.300, 0.500]" in written
+    assert "<bdi>&lt;b&gt;null&lt;/b&gt;</bdi> control 0.010" in written
+    assert "ontrols were left out" not in written
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"a": 1}],
+        [control("positive", n=None)],
+        [control("positive", n=-1)],
+        [control("positive", n=1e300)],
+        [control("positive", value="much")],
+        [control(None)],  # type: ignore[arg-type]
+    ],
+)
+def test_damaged_controls_are_told(audit: Path, rows: list[dict[str, Any]]) -> None:
+    table = add_controls(audit, rows)
+    with pytest.raises(attentest.InputError, match=re.escape(f"{table} is damaged")):
+        write_report(audit)
+
+
+def drop(audit: Path, names: Collection[str]) -> None:
+    """As an audit of an earlier version is: without these findings."""
+    file = audit / "summary.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    content["findings"] = [ref for ref in content["findings"] if ref["name"] not in names]
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+
+def test_an_audit_of_an_earlier_version_is_judged_again_and_says_what_it_lacks(audit: Path) -> None:
+    drop(audit, ("erasure", "controls"))
+    report, page = write_report(audit)
+    (note,) = [note for note in report.notes if note.startswith("An earlier version of attentest made this audit")]
+    assert "without the trials erasure" in note
+    assert "run the same audit again" in note
+    rulings = {r.criterion.name: r for v in report.blocks[0].verdicts for r in v.rulings}
+    assert rulings["faithful.comprehensiveness"].why == "the trial erasure was not run"
+    (left_out,) = [note for note in report.notes if "ontrols" in note]
+    assert left_out.startswith("Controls were left out (--no-controls")
+    assert page.read_text(encoding="utf-8").count("Controls were left out") == 1

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -89,10 +90,63 @@ def test_verdicts_come_first_with_words_and_links_to_their_trials(page: str, tre
     assert page.index('id="verdicts"') < page.index('id="directions"') < page.index('id="reviews"')
     for answer in ("yes", "no", "unclear", "not tested"):
         assert f"</span> {answer}</span>" in page
-    assert 'href="#trial-permutation">T6, permutation</a>' in page
+    assert 'href="#trial-permutation">T6, permutation</a>; level: states' in page
     assert 'href="#trial-permutation-2">T6, permutation</a>' in page  # the same trial in the second block
-    assert "T17, people</span>" in page  # no section to link to
+    assert "T17, people; level: tokens</span>" in page  # no section to link to
     assert "0.250 [0.230, 0.270]" in tree.text
+
+
+def test_every_test_of_a_verdict_has_its_figures(page: str, tree: Tree) -> None:
+    faithful = page.split('id="reviews-tests-faithful"')[1].split("</details>")[0]
+    decides = faithful.split('<tr role="row" class=decides>')
+    assert len(decides) == 2  # one test decides
+    row = decides[1].split("</tr>")[0]
+    for told in (
+        "level: tokens",
+        "0.170 [0.110, 0.230]",
+        "500 texts; smallest visible effect",
+        "<bdi>positive</bdi> control 0.930 [0.910, 0.950]",
+        "<bdi>random</bdi> control 0.010 [−0.010, 0.030]",
+        "at least 0.5",
+        "calibrated on models of known truth",
+        "on 120 models of known truth with 400 texts: hit rate 95",
+        "the whole interval fails the threshold",
+    ):
+        assert told in row
+    assert "<bdi>deceptive &lt;script&gt;" in row
+
+
+def test_a_verdict_row_has_its_deciding_figure_as_a_picture(page: str, tree: Tree) -> None:
+    pictures = [at for tag, at in tree.elements if tag == "svg" and at.get("class") == "figure-line"]
+    said = [label for at in pictures if (label := at.get("aria-label"))]
+    wanted = "comprehensiveness 0.170 [0.110, 0.230]; threshold at least 0.5; positive control 0.930"
+    assert [label.startswith(wanted) for label in said].count(True) == 1
+    assert page.count('class="legend"') == 1
+
+
+def test_the_first_screen_answers_before_the_verdicts() -> None:
+    page = render(sample_report.audit())
+    order = (
+        *("<h1", "accuracy on all 1,066", "0.764", "May its attention be shown", "No. The decisions do not depend"),
+        *("What to do", 'id="verdicts"', 'class="legend"', '<table class="verdicts"', 'id="model-tests-used"'),
+        "12 rows were dropped",
+    )
+    places = [page.index(said) for said in order]
+    assert places == sorted(places)
+    assert page.count('<div class="first">') == 1
+    assert page.count("Attention is used") == 1  # the lead is told once
+
+
+def test_of_several_models_each_has_its_own_first_screen(page: str) -> None:
+    assert page.count('<div class="first">') == 2
+    assert page.index('class="matrix') < page.index('<div class="first">')
+
+
+def test_what_is_of_little_consequence_is_said() -> None:
+    made = sample_report.audit().blocks[0]
+    idle = [replace(verdict, of_consequence=False) for verdict in made.verdicts]
+    pages = [render(Report("t", "audit", "", [], [], [replace(made, verdicts=said)])) for said in (made.verdicts, idle)]
+    assert [page.count("of little consequence</span>") for page in pages] == [0, len(idle)]
 
 
 def test_undefined_numbers_are_a_dash(tree: Tree) -> None:

@@ -266,7 +266,7 @@ def test_the_keyboard_reaches_the_content_first(reader: Reader) -> None:
 
 
 def test_a_ruling_leads_to_its_trial(reader: Reader) -> None:
-    reader.page.get_by_text("The 6 tests of “faithful”").first.click()
+    reader.page.get_by_role("link", name="3 tests").first.click()  # of “used”, which unfold
     reader.page.get_by_role("link", name="T6, permutation").first.click()
     reader.page.wait_for_function(
         "() => document.getElementById('trial-permutation').getBoundingClientRect().top < 200"

@@ -41,15 +41,54 @@ def test_the_lead_names_every_verdict(answers: dict[str, str], lead: str) -> Non
 
 def test_the_lead_warns_of_a_weak_model() -> None:
     warned = lead_of([block(needed="yes")], weak=True)
-    assert warned == "The model has barely learned its task, so the verdicts say little. Attention is needed."
+    assert warned == "The model has hardly learned its task, so the verdicts say little. Attention is needed."
+
+
+MAIL = {"spam": 5, "mail": 95}
+TOPICS = dict.fromkeys(map(str, range(20)), 5)
+HALVES = {"bad": 40, "good": 60}
+HARDLY = "The model has hardly learned its task: train longer, or on more texts, before reading its attention."
+
+
+Metrics = dict[str, float | None]
+
+
+def result(rows: dict[str, int], metrics: Metrics, baseline: Metrics | None = None) -> ModelResult:
+    return ModelResult("films", list(rows), 100, [], metrics, rows, None, None, baseline)
 
 
 @pytest.mark.parametrize(("accuracy", "above"), [(0.58, "not"), (0.6, "not"), (0.62, "barely"), (0.66, None)])
-def test_a_model_near_the_majority_class_is_called_weak(accuracy: float, above: str | None) -> None:
-    about = ModelResult("films", ["bad", "good"], 10, [], {"accuracy": accuracy}, {"bad": 4, "good": 6}, None, None)
+def test_without_a_baseline_a_model_near_the_majority_class_is_called_weak(accuracy: float, above: str | None) -> None:
+    about = result(HALVES, {"accuracy": accuracy})
     expected = (
-        f"films bilstm: accuracy on the test texts ({accuracy:.3f}) is {above} above the majority class (0.600). "
-        "Train longer, or on more rows, before reading its attention."
+        f"films bilstm: accuracy on all 100 test texts ({accuracy:.3f}) is {above} above the majority class (0.600). "
+        f"{HARDLY}"
     )
     assert weakness("films bilstm", about) == (expected if above else None)
     assert weakness("films bilstm", replace(about, test_rows={})) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "metrics", "baseline", "why"),
+    [
+        (TOPICS, {"accuracy": 0.192}, {"accuracy": 0.79}, "clearly below what TF-IDF with logistic regression reaches"),
+        (HALVES, {"accuracy": 0.75}, {"accuracy": 0.79}, None),
+        (HALVES, {"accuracy": 0.62}, {"accuracy": 0.64}, None),  # the task is hard for both
+        (HALVES, {"accuracy": 0.6}, {"accuracy": 0.61}, "not above the majority class (0.600)"),
+        (MAIL, {"accuracy": 0.95, "auc": 0.99}, {"accuracy": 0.97, "auc": 0.995}, None),
+        (MAIL, {"accuracy": 0.95, "auc": 0.99}, None, None),
+        (MAIL, {"accuracy": 0.95, "auc": 0.8}, {"accuracy": 0.97, "auc": 0.95}, "AUC on all 100 test texts (0.800) is"),
+        (MAIL, {"accuracy": 0.95, "auc": 0.5}, None, "not above chance (0.500)"),
+        (MAIL, {"accuracy": 0.95, "auc": None}, None, "not above the majority class (0.950)"),
+        (HALVES, {"accuracy": 0.75}, {"accuracy": None}, None),
+        (HALVES, {}, {"accuracy": 0.9}, None),
+    ],
+)
+def test_a_model_is_weak_compared_with_one_without_attention(
+    rows: dict[str, int], metrics: Metrics, baseline: Metrics | None, why: str | None
+) -> None:
+    said = weakness("films bilstm", result(rows, metrics, baseline))
+    assert (said is None) == (why is None)
+    if said is not None and why is not None:
+        assert why in said
+        assert said.endswith(HARDLY)

@@ -37,7 +37,7 @@ from attentest.studies.verdict import CRITERIA, judge
 from attentest.studies.verdict.judge import Summaries
 from attentest.training.record import RUN
 from attentest.training.run import Run
-from attentest.trials import TRIALS
+from attentest.trials import TRIALS, trial_class
 from attentest.trials.base import Chart, NoChartNumbersError
 from attentest.trials.charts.files import slug
 from attentest.trials.instances import HEAT_MAPS, instances
@@ -341,11 +341,10 @@ def _lacks(summary: Summary) -> list[str]:
     """What the verdicts of this version have, and the folder does not."""
     done = {(ref.kind, ref.name) for ref in summary.findings} | {(f.kind, f.name) for f in summary.failed}
     trained = any(kind == EXPERIMENT for kind, _ in done)
-    controls = (
-        [] if not summary.blocks or (EXPERIMENT, Controls.name) in done else [LEFT_OUT if trained else NO_CONTROLS]
-    )
+    without = bool(summary.blocks) and (EXPERIMENT, Controls.name) not in done
+    controls = [LEFT_OUT if trained else NO_CONTROLS] if without else []
     made_here = any(about.settings is not None for about in summary.blocks.values())
-    missing = [name for name in TRIALS if name != Rationale.name and (TRIAL, name) not in done]
+    missing = [name for name in TRIALS if not trial_class(name).needs_rationale and (TRIAL, name) not in done]
     if summary.kind != "audit" or not made_here or not missing:
         return controls
     names = ", ".join(missing)

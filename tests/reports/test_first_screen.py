@@ -1,0 +1,144 @@
+"""What stands at the top of a page: scores with the texts they stand on, one answer, and advice that fits it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from sample_report import RESULT
+
+from attentest.measures.intervals import Estimate
+from attentest.reports.contents import FirstScreen
+from attentest.reports.first_screen import first_screen
+from attentest.studies.verdict import CRITERIA, DEFINITIONS, Ruling, Verdict
+from attentest.studies.verdict.judge import Summaries
+from attentest.trials.erasure import Erasure
+from attentest.trials.uniform import Uniform
+
+ERASURE, UNIFORM = ("trial", "erasure"), ("trial", "uniform")
+
+
+def of(value: float, half: float = 0.02, n: int = 400) -> Estimate:
+    return Estimate(value, value - half, value + half, n)
+
+
+def erased(**reached: float) -> Summaries:
+    """Probability lost without the first tokens of each measure."""
+    prefix = Erasure.keys["comprehensiveness"].removesuffix("attention")
+    return {ERASURE: {prefix + name.replace("_", "-"): of(value) for name, value in reached.items()}}
+
+
+def verdicts(idle: bool = False, needed: int | None = None, **answers: str) -> list[Verdict]:
+    made = []
+    for name, answer in answers.items():
+        criterion = next(c for c in CRITERIA.values() if c.name.startswith(f"{name}."))
+        ruling = Ruling(criterion, 0.5, "", of(0.4), answer, "", decides=True, texts_needed=needed)
+        made.append(Verdict(DEFINITIONS[name], answer, [ruling], f"{name} stands on this.", not idle))
+    return made
+
+
+def screen(given: list[Verdict], summaries: Summaries | None = None, weak: bool = False) -> FirstScreen:
+    return first_screen(RESULT, summaries or {}, given, weak)
+
+
+def test_scores_stand_next_to_what_needs_no_attention_and_say_which_texts_they_are_of() -> None:
+    found = screen([], {UNIFORM: {"accuracy": of(0.75, n=400)}}).scores
+    assert [(score.name, score.figure.value, score.about) for score in found] == [
+        ("this model", pytest.approx(0.764, abs=1e-3), "accuracy on all 1,066 test texts"),
+        ("without attention", 0.771, "TF-IDF with logistic regression, the same texts"),
+        ("without reading", 0.5, "the most frequent class for every text"),
+        ("examined texts", 0.75, "this model on the 400 that the trials use"),
+    ]
+
+
+def test_the_accuracy_has_an_exact_interval() -> None:
+    """8 of 10 right: Clopper and Pearson's interval is [0.4439, 0.9748]."""
+    ten = replace(RESULT, metrics={"accuracy": 0.8}, test_rows={"a": 5, "b": 5}, baseline=None)
+    figure = first_screen(ten, {}, [], False).scores[0].figure
+    assert [figure.low, figure.high] == pytest.approx([0.4439, 0.9748], abs=1e-4)
+
+
+def test_the_same_texts_are_not_told_twice_and_what_is_not_known_is_left_out() -> None:
+    assert "examined texts" not in [s.name for s in screen([], {UNIFORM: {"accuracy": of(0.764, n=1066)}}).scores]
+    unknown = replace(RESULT, metrics={}, test_rows={}, baseline={"accuracy": None})
+    assert first_screen(unknown, {}, [], False).scores == []
+
+
+def test_where_a_class_is_rare_the_auc_is_shown() -> None:
+    rare = replace(RESULT, metrics={"accuracy": 0.95, "auc": 0.99}, test_rows={"a": 95, "b": 5})
+    assert [score.figure.value for score in first_screen(rare, {}, [], False).scores if score.name == "AUC"] == [0.99]
+
+
+@pytest.mark.parametrize(
+    ("given", "answer", "says"),
+    [
+        ({"faithful": "yes", "stable": "yes"}, "yes", "Yes, as the tokens that a decision depends on."),
+        ({"faithful": "yes", "stable": "no"}, "yes", "with another seed the model attends to other tokens"),
+        ({"faithful": "no", "plausible": "no"}, "no", "No. The decisions do not depend on the tokens with the most"),
+        ({"faithful": "no", "plausible": "yes"}, "no", "which makes it look right"),
+        ({"faithful": "unclear"}, "unclear", "Not on these figures"),
+        ({"faithful": "not tested"}, "not tested", "Not known"),
+    ],
+)
+def test_the_answer_follows_from_faithful(given: Mapping[str, str], answer: str, says: str) -> None:
+    found = screen(verdicts(**given))
+    assert found.answer == answer
+    assert says in found.says
+
+
+def test_weak_flat_and_idle_attention_may_not_be_shown_whatever_else_is_true() -> None:
+    faithful = verdicts(faithful="yes")
+    assert "hardly learned" in screen(faithful, weak=True).says
+    flat = {UNIFORM: {Uniform.keys["entropy"]: of(0.99, 0.005)}}
+    assert "nearly the same for all tokens" in screen(faithful, flat).says
+    idle = screen(verdicts(idle=True, faithful="yes"))
+    assert "hardly change without attention" in idle.says
+    assert {screen(faithful, weak=True).answer, screen(faithful, flat).answer, idle.answer} == {"no"}
+
+
+def test_the_reason_is_what_decisions_lose() -> None:
+    found = screen(verdicts(faithful="no"), erased(attention=0.12, random=0.08, leave_one_out=0.31)).because
+    assert found == [
+        "Without the tokens that attention ranks first, a decision loses 0.120 of its probability; without random "
+        "tokens it loses 0.080, and without the most important ones (by leave-one-out) 0.310."
+    ]
+    assert screen(verdicts(faithful="no")).because == ["faithful stands on this."]
+
+
+@pytest.mark.parametrize(
+    ("reached", "advice"),
+    [
+        (
+            {"leave_one_out": 0.31, "gradient_input": 0.2},
+            "Show leave-one-out (the change when a token is removed) i",
+        ),
+        ({"leave_one_out": 0.2, "integrated_gradients": 0.3}, "Show integrated gradients instead: without its first"),
+        ({"leave_one_out": 0.13}, "No other measure examined here finds tokens that matter clearly more"),
+        ({"leave_one_out": math.nan}, "The trial erasure tells which other measure finds the tokens that matter"),
+    ],
+)
+def test_what_to_show_instead(reached: Mapping[str, float], advice: str) -> None:
+    summaries = erased(attention=0.12, random=0.5, **reached)  # random is no explanation, whatever it reaches
+    (given,) = screen(verdicts(faithful="no"), summaries).advice
+    assert advice in given
+
+
+def test_losses_at_one_share_of_the_tokens_are_no_measure() -> None:
+    prefix = Erasure.keys["comprehensiveness"]
+    only = {ERASURE: {prefix: of(0.1), f"{prefix}, 50 %": of(0.9)}}
+    assert "The trial erasure tells" in screen(verdicts(faithful="no"), only).advice[0]
+
+
+def test_what_is_unclear_tells_how_many_texts_would_decide() -> None:
+    (few,) = screen(verdicts(faithful="unclear", needed=900)).advice
+    assert few == "To decide what is unclear, examine more texts (--texts): about 900 for faithful."
+    (many,) = screen(verdicts(faithful="unclear", stable="unclear", needed=13_000)).advice
+    assert many.endswith("about 13,000 for faithful and 13,000 for stable; the test split has 1,066.")
+
+
+def test_a_weak_model_is_to_be_trained_and_nothing_else() -> None:
+    assert screen(verdicts(faithful="no"), weak=True).advice == [
+        "Train longer, on more texts or with better word vectors, then audit again."
+    ]
