@@ -26,7 +26,7 @@ from attentest.studies.verdict import (
 )
 from attentest.studies.verdict.calibration import calibration
 from attentest.studies.verdict.definitions import AT_LEAST, AT_MOST, CALIBRATED, DEFINES, MORE_THAN, PEOPLE
-from attentest.studies.verdict.judge import FAILURES, NO, UNCLEAR, UNTESTED, YES
+from attentest.studies.verdict.judge import FAILURES, NO, UNCLEAR, UNTESTED, YES, Summaries
 from attentest.trials import TRIALS
 
 NAN = math.nan
@@ -502,6 +502,12 @@ def test_the_calibration_of_the_package_knows_criteria_only() -> None:
     assert set(found.verdicts) <= set(DEFINITIONS)
 
 
+def no_decision_flips(real: Summaries) -> bool:
+    """Of a model that hardly learned anything."""
+    found = real[TRIAL, "importance-sets"]
+    return math.isnan(found["position of attention between random and hidden-leave-one-out"].value)
+
+
 def test_every_criterion_finds_its_figure_in_real_findings(audited: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
     """With every trial and experiment held, and any adversary far enough, only people are missing, and a search that
     found something."""
@@ -515,7 +521,8 @@ def test_every_criterion_finds_its_figure_in_real_findings(audited: Audit, monke
     rulings = {r.criterion.name: r for v in judge(real, rates=NOTHING) for r in v.rulings}
     assert set(rulings) == set(CRITERIA)
     without = [name for name, r in rulings.items() if r.figure is None or r.answer == UNTESTED]
-    assert without == ["exclusive.search", "plausible.people"]
+    undefined = ["faithful.sets"] if no_decision_flips(real) else []
+    assert without == ["exclusive.search", *undefined, "plausible.people"]
     monkeypatch.setattr(definitions, "IMITATES", 1.0)
     near = {k: v for k, v in real[EXPERIMENT, "adversary"].items() if k not in ("JSD, far", "F1, far − base")}
     assert ruling("exclusive.search", {(EXPERIMENT, "adversary"): near}).figure is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from attentest.corpora import load
@@ -33,11 +33,11 @@ class ZooBudget:
     difficulties: Sequence[float]
     architectures: int = len(ARCHITECTURES)
     kinds: Sequence[str] = tuple(KINDS)
-    seeds: int = 3
+    seeds: int = 3  # of generated texts; real text has one
     training: Mapping[str, Any] = field(default_factory=dict)
 
 
-_TRAINING = {"epochs": 10, "patience": 4, "hidden": 64, "lr": 2e-3, "select_by": "f1"}
+_TRAINING = {"epochs": 10, "patience": 4, "hidden": 64, "batch_size": 64, "lr": 2e-3, "select_by": "f1"}
 BUDGETS = {
     "quick": ZooBudget(
         "a few minutes: 2 architectures, 1 difficulty, 1 seed",
@@ -75,13 +75,15 @@ def plan_zoo(
         texts=chosen.texts,
         experiments={"zoo": {"kinds": list(chosen.kinds), "seeds": chosen.seeds}},
     )
+    once = replace(study, experiments={"zoo": {"kinds": list(chosen.kinds), "seeds": 1}})
     found = StudyPlan(study, budget, "calibration", device=device)
-    corpora: list[tuple[str, dict[str, Any]]] = [
-        ("planted", {"rows": chosen.rows, "difficulty": d, "name": f"planted {d:g}"}) for d in chosen.difficulties
-    ]
-    corpora.append((real, {**(options or {}), "rows": chosen.rows, **PLANTED}))
-    for source, own in corpora:
-        add_corpus(found, source, own, load(source, **own))
+    for difficulty in chosen.difficulties:
+        generated = {"rows": chosen.rows, "difficulty": difficulty, "name": f"planted {difficulty:g}"}
+        add_corpus(found, "planted", generated, load("planted", **generated))
+    found.study = once
+    own = {**(options or {}), "rows": chosen.rows, **PLANTED}
+    add_corpus(found, real, own, load(real, **own))
+    found.study = study
     found.settings = {"budget": budget, "real": real}
     return found
 

@@ -320,7 +320,7 @@ DEFINITIONS = {
                 Criterion(
                     "faithful.sets", ImportanceSets,
                     "share of states removed before the decision flips when ranked by attention, from 0 (as random) "
-                    "to 1 (as the best ranking)",
+                    "to 1 (as ranked by leaving out each state)",
                     _of(ImportanceSets, "position"), AT_LEAST, 0.5,
                     "our convention, half way", role=CALIBRATED,
                 ),
