@@ -224,13 +224,13 @@ def test_a_test_that_the_calibration_found_wanting_does_not_decide() -> None:
     assert (found.deciding.criterion.name, found.answer) == (SUFFICIENCY, YES)
 
 
-def test_tests_that_never_decide_stay_evidence_whatever_the_calibration_says() -> None:
-    assert {c.name for c in CRITERIA.values() if c.role == DEFINES} == {
-        "used.decisions",
-        "needed.trained",
-        "exclusive.model",
-        "exclusive.search",
-    }
+def test_evidence_never_decides_whatever_a_calibration_says() -> None:
+    found = verdict(
+        "plausible",
+        summaries({"plausible.weight": of(0.1, 0.2)}),
+        rates=Calibration({"plausible.weight": rates_of(threshold=0.0)}),
+    )
+    assert (found.answer, found.deciding) == (UNTESTED, None)
     for definition in DEFINITIONS.values():
         assert any(c.role in (DEFINES, CALIBRATED) for c in definition.criteria)
 

@@ -194,7 +194,7 @@ def _deciding(rulings: Sequence[Ruling], evidence: _Evidence) -> int | None:
 
 def _able(rulings: Sequence[Ruling], evidence: _Evidence) -> list[Ruling]:
     """Those that were run and that the calibration lets decide, the best first."""
-    run = {ruling.criterion.name: ruling for ruling in rulings if ruling.answer != UNTESTED}
+    run = {r.criterion.name: r for r in rulings if r.criterion.role == CALIBRATED and r.answer != UNTESTED}
     return [run[name] for name in evidence.calibration.ranked(list(run))]
 
 
@@ -202,7 +202,7 @@ def _blind(ruling: Ruling) -> bool:
     """Whether this test does not tell the audit's own controls apart, where there are some."""
     positive = ruling.controls.get(POSITIVE)
     others = [figure for name, figure in ruling.controls.items() if name != POSITIVE]
-    if ruling.criterion.role != CALIBRATED or positive is None or not others:
+    if positive is None or not others:
         return False
     if ruling.criterion.side == AT_MOST:
         return not positive.high < min(figure.low for figure in others)
