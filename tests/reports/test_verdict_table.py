@@ -34,7 +34,12 @@ def test_a_row_has_the_figure_that_decides_and_its_threshold() -> None:
 
 def test_little_consequence_is_said() -> None:
     idle = [replace(verdict, of_consequence=False) for verdict in verdicts()]
-    assert rows(idle)[4][1] == "no (of little consequence)"
+    assert [row[1] for row in rows(idle)[4:6]] == ["no (of little consequence)", "not tested"]
+
+
+def test_verdicts_that_stand_on_the_same_share_a_sentence() -> None:
+    flat = [replace(verdict, confidence="Not tested: the weights are near uniform.") for verdict in verdicts()[2:4]]
+    assert printed(80, flat)[-2:] == ["stable, exclusive", "  Not tested: the weights are near uniform.".ljust(80)]
 
 
 @pytest.mark.parametrize("width", [60, 80, WIDE, 160])
