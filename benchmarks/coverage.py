@@ -125,8 +125,8 @@ def of_two_level_differences(trainings: int, n: int, between: float, simulations
     found = []
     for _ in range(simulations):
         texts = generator.normal(0, 0.3, n)
-        sides = [_effects(generator, k, n, between) + texts for k in (trainings, 3)]
-        found.append(two_level_difference(*sides))
+        more, less = (_effects(generator, k, n, between) + texts for k in (trainings, 3))
+        found.append(two_level_difference(more, less))
     return _of_estimates("two_level_difference", f"{trainings} and 3 trainings, sd {between:g}", n, found, 0)
 
 

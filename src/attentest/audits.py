@@ -87,10 +87,12 @@ class AuditGiven(CorpusGiven, SettingsGiven, total=False):
     rows: int | None
     texts: int | None
     device: str
+    controls: bool
     options: Mapping[str, Any] | None
 
 
-USUAL = {"budget": "quick", "device": "auto"}  # the rest is None: as the budget, the corpus or `train` has it
+# the rest is None: as the budget, the corpus or `train` has it
+USUAL = {"budget": "quick", "device": "auto", "controls": True}
 Source = Any  # a path, a corpus's name, a Corpus, whatever `load` takes, a Run or a Subject
 
 
@@ -114,7 +116,8 @@ def audit(
     `source` is a corpus (loaded, or anything that `load` takes, with `text`, `label` … as for `load` and other
     `options` of the corpus), a finished run or its folder, or a `Subject` with a model of your own. `model` is a
     finished run on that corpus to audit instead of training one; `rows` and `texts` are at most so many instead of the
-    budget's. All other keywords are settings as for `train`.
+    budget's. `controls=False` leaves out the models of known truth that the tests are checked with. All other keywords
+    are settings as for `train`.
     """
     check_thresholds(thresholds or {})
     make_runner = runner_for(engine, workers, address)
@@ -191,9 +194,10 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
         texts=chosen.get("texts"),
         training=settings,
         device=chosen.get("device", "auto"),
+        controls=chosen.get("controls", True),
     )
     planned.settings = plain(
-        {"budget": budget, "model": None if model is None else model.source}
+        {"budget": budget, "model": None if model is None else model.source, "controls": chosen.get("controls", True)}
         | {name: chosen.get(name) for name in ("rows", "texts")}
         | {name: value for name, value in columns.items() if name != "data_dir"}
         | settings

@@ -42,6 +42,7 @@ def calibrate(
     budget: str = "standard",
     corpus: str = REAL,
     options: Mapping[str, Any] | None = None,
+    device: str = "auto",
     **given: Unpack[RunningGiven],
 ) -> CalibrationResult:
     """Train models whose truth is known, run the tests on them, and count how often each is right.
@@ -50,7 +51,7 @@ def calibrate(
     """
     how = running(given)
     folder = Path(out)
-    planned = plan_zoo(budget, corpus, options)
+    planned = plan_zoo(budget, corpus, options, device)
     outcome = run_planned(planned, folder / RESULTS, **how)
     return CalibrationResult(folder, summarise(folder, budget), outcome)
 

@@ -60,7 +60,9 @@ def verdicts(**given: Any) -> list[Verdict]:
 
 
 def block(name: str = "reviews bilstm", corpus: str = "reviews", **given: Any) -> Block:
-    about = ModelResult(corpus, ["a", "b"], 400, [], {"accuracy": 0.9, "f1": 0.8, "auc": math.nan}, {}, None, None)
+    about = ModelResult(
+        corpus, ["a", "b"], 400, [], {"accuracy": 0.9, "f1": 0.8, "auc": math.nan}, {}, None, None, {"accuracy": 0.85}
+    )
     facts = [("classes", corpus), ("corpus hash", "ab12cd34")]
     return Block("model", name, facts, verdicts(**given), [], about=about)
 

@@ -95,6 +95,7 @@ def test_of_everything_that_a_verdict_may_have_it_is_valid(made: Any) -> None:
     assert set(decided["controls"]) == {"positive", "null"}
     assert decided["rates"]["false_alarm"] == 0.04
     assert first["metrics"]["auc"] is None  # was NaN
+    assert first["baseline"] == {"accuracy": 0.85}
     assert second["verdicts"][0]["rulings"][0]["null"] == {"value": 0.5, "low": None, "high": None, "n": 1}
 
 
@@ -121,6 +122,7 @@ RULING = ("models", "bare", "verdicts", 0, "rulings", 0)
         changed(("thresholds",), {"honest.top": 0.4}),
         changed(("controls",), "yes"),
         changed(("models", "bare", "verdicts"), []),
+        changed(("models", "bare", "baseline"), {"accuracy": "high"}),
         changed(("models", "bare", "verdicts", 0, "answer"), "maybe"),
         changed(("models", "bare", "verdicts", 0, "definition"), "honest"),
         changed((*RULING, "level"), "words"),
@@ -143,14 +145,14 @@ def test_a_wrong_one_is_refused(made: Any, damage: Callable[[Any], None]) -> Non
     assert not VALIDATOR.is_valid(content)
 
 
+OPEN = ("models", "thresholds", "calibration", "controls", "metrics", "baseline")  # whose entries may have any name
+
+
 def places(content: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Every field with a name of its own in the schema."""
+    """Every field that the schema knows by its name."""
     if isinstance(content, dict):
         for name, inner in content.items():
-            if place not in (("models",), ("thresholds",), ("calibration",)) and place[-1:] not in (
-                ("controls",),
-                ("metrics",),
-            ):
+            if not place or place[-1] not in OPEN:
                 yield (*place, name)
             yield from places(inner, (*place, name))
     elif isinstance(content, list):

@@ -31,11 +31,17 @@ def calibrate(
     from attentest.studies.calibration.plan import plan_zoo
 
     if given["dry_run"]:
-        engines.print_plan(plan_zoo(budget, corpus), open_store(given["store"]), as_json)
+        engines.print_plan(plan_zoo(budget, corpus, device=given["device"]), open_store(given["store"]), as_json)
         return
     with watched(as_json) as watcher:
         found = calibrations.calibrate(
-            out, budget=budget, corpus=corpus, overwrite=overwrite, watchers=[watcher], **engine_arguments(given)
+            out,
+            budget=budget,
+            corpus=corpus,
+            device=given["device"],
+            overwrite=overwrite,
+            watchers=[watcher],
+            **engine_arguments(given),
         )
     if as_json:
         say_json(found.as_dict())

@@ -104,6 +104,9 @@ def audit(
         int | None, Option(help="Maximum number of rows, drawn evenly from splits and classes [set by the budget].")
     ] = None,
     texts: Texts = None,
+    controls: Annotated[
+        bool, Option("--controls/--no-controls", help="Train models of known truth to check the tests with.")
+    ] = True,
     threshold: Thresholds = None,
     fail_on: FailOn = None,
     as_json: AsJson = False,
@@ -136,6 +139,7 @@ def audit(
         "rows": rows,
         "texts": texts,
         "device": given["device"],
+        "controls": controls,
         **columns,
         "options": options,
         **_given_settings(given, setting or []),

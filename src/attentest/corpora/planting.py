@@ -32,7 +32,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _PIECE = re.compile(r"\w+|[^\w\s]")  # no tokenizer makes more tokens of a text
 
 
-def plant(corpus: Corpus, share: float, *, words: int = WORDS, evidence: int = 1, seed: int = 0) -> Corpus:
+def plant(corpus: Corpus, share: float, *, words: int = WORDS, evidence: int = MOST_EVIDENCE, seed: int = 0) -> Corpus:
     """`evidence` of a class's `words` planted words in a share of the rows, exact in every split, balanced over
     classes; the corpus's own rationales are left out."""
     _check(corpus, share, words, evidence)

@@ -12,8 +12,9 @@ from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError, unknown_name
 from attentest.files import is_folder
 from attentest.models.settings import HIERARCHICAL
-from attentest.studies.expand import StudyPlan, add_corpus, add_run, mean_tokens, unusual
+from attentest.studies.expand import CHEAP, StudyPlan, add_corpus, add_run, mean_tokens, unusual
 from attentest.studies.experiments import make_experiment
+from attentest.studies.experiments.controls import Controls
 from attentest.studies.schema import Study
 from attentest.training.run import Run
 from attentest.training.settings import check_setting, sort_settings
@@ -32,65 +33,70 @@ class Budget:
     rows: int | None
     tokens: int | None  # fewer rows of long texts, so that they have about this many tokens in all
     texts: int | None
-    epochs: int
+    training: Mapping[str, Any]
     trials: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # all are held; settings where they differ
     experiments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
+# the epoch is chosen by what is judged, for every model of an audit
+_TRAINING = {"epochs": 12, "patience": 3, "select_by": "f1"}
 BUDGETS = {
     "quick": Budget(
-        "a few minutes: 4,000 rows (fewer if long), 400 test texts, 4 epochs, 2 other seeds, 2 adversaries",
-        rows=4000,
+        "a few minutes: what decides the verdicts; 12,000 rows (fewer if long), 400 test texts (2,000 where a trial is "
+        "cheap), hidden size 64, up to 12 epochs, 2 other seeds, 2 adversaries, controls",
+        rows=12_000,
         tokens=400_000,
         texts=400,
-        epochs=4,
+        training={**_TRAINING, "patience": 2, "hidden": 64},
         trials={
             "correlation": {"measures": _MEASURES},
             "dispersion": {"influence_texts": 30},
             "information": {"runs": 5},
         },
         experiments={
-            "uniform": {"weights": ["uniform"]},
+            "controls": {"texts": 150, "epochs": 6},
+            "uniform": {"weights": ["uniform"], "repeats": 3},
             "seeds": {"seeds": 2},
-            "guides": {"strength": 0.002, "epochs": 8, "patience": 3},
             "adversary": {"lambdas": [0.001, 0.002], "epochs": 8, "patience": 3, "seeds": 2},
-            "fix": {"runs": 5},
-            "informed-adversary": {"strength": 0.002, "epochs": 8, "patience": 3, "runs": 5},
         },
     ),
     "standard": Budget(
-        "tens of minutes: 9,000 rows (fewer if long), 1,000 test texts, 6 epochs, 4 other seeds, 5 adversaries",
-        rows=9000,
+        "tens of minutes: 20,000 rows (fewer if long), 1,000 test texts (5,000 where a trial is cheap), up to 12 "
+        "epochs, 4 other seeds, 5 adversaries, 3 trainings of each model that is compared, controls",
+        rows=20_000,
         tokens=1_000_000,
         texts=1000,
-        epochs=6,
+        training=_TRAINING,
         trials={"dispersion": {"influence_texts": 100}},
         experiments={
-            "uniform": {},
+            "controls": {"texts": 300},
+            "uniform": {"repeats": 5},
             "seeds": {"seeds": 4},
-            "guides": {"strength": 0.001, "epochs": 20, "patience": 5},
-            "adversary": {"lambdas": [0.0, 1e-4, 5e-4, 0.001, 0.01], "epochs": 20, "patience": 5, "seeds": 4},
+            "guides": {"strength": 0.001, "epochs": 20, "patience": 5, "repeats": 3},
+            "adversary": {
+                **{"lambdas": [0.0, 1e-4, 5e-4, 0.001, 0.01], "epochs": 20, "patience": 5, "seeds": 4, "repeats": 3}
+            },
             "frozen": {"epochs": 20, "patience": 5},
-            "fix": {},
-            "informed-adversary": {"strength": 0.001, "epochs": 20, "patience": 5},
-            "gumbel": {},
+            "fix": {"repeats": 3},
+            "informed-adversary": {"strength": 0.001, "epochs": 20, "patience": 5, "repeats": 3},
+            "gumbel": {"repeats": 3},
         },
     ),
     "paper": Budget(
-        "hours to days: every row and test text, and the papers' epochs, seeds and λ values",
+        "hours to days: every row and test text, and the papers' seeds and λ values",
         rows=None,
         tokens=None,
         texts=None,
-        epochs=8,
+        training={**_TRAINING, "epochs": 20},
         experiments={
-            name: {}
-            for name in (
-                *("uniform", "seeds", "guides", "adversary", "frozen", "sparsity", "fix", "informed-adversary"),
-                "gumbel",
-            )
+            "controls": {"texts": 500},
+            "uniform": {"repeats": 5},
+            **{name: {} for name in ("seeds", "guides", "adversary", "frozen", "sparsity")},
+            **{name: {"repeats": 3} for name in ("fix", "informed-adversary", "gumbel")},
         },
     ),
 }
+CHEAPER = 5  # times as many texts for trials that cost next to nothing
 
 
 def plan_audit(
@@ -103,6 +109,7 @@ def plan_audit(
     texts: int | None = None,
     training: Mapping[str, Any] | None = None,
     device: str = "auto",
+    controls: bool = True,
 ) -> StudyPlan:
     """The plan, with sentences about what is left out of it.
 
@@ -133,6 +140,8 @@ def plan_audit(
     if model is not None:  # all others are trained and tested on its texts, however many these are
         given = _settings_of(model, corpus if rows is None else corpus.sample(rows), name, given)
         chosen = replace(chosen, rows=rows)
+    if not controls:
+        chosen = replace(chosen, experiments={k: v for k, v in chosen.experiments.items() if k != Controls.name})
     return _of_corpus(corpus, name, dict(columns or {}), budget, chosen, given, model, device)
 
 
@@ -155,13 +164,13 @@ def _of_corpus(
     model: Run | None,
     device: str,
 ) -> StudyPlan:
-    settings = {"epochs": budget.epochs, **given}
+    settings = {**(budget.training if model is None else {}), **given}
     if settings.get("objective", "labels") != "labels":
         raise InputError(f"The objective '{settings['objective']}' cannot be used in an audit, which trains on labels.")
     if settings.get("projection", "").partition(":")[0] in GIVEN:
         raise InputError(f"The projection '{settings['projection']}' has no learned weights to audit; choose another.")
     sort_settings(corpus, settings)  # a sentence now rather than a failed step later
-    left_out = _left_out(settings, budget.experiments)
+    left_out = _left_out(settings, budget.experiments, corpus.kind)
     study = Study(
         name=f"audit of {corpus.name}",
         title=f"Audit of {corpus.name}",
@@ -203,7 +212,11 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
 
 def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
     names = [name for name in TRIALS if rationales or not trial_class(name).needs_rationale]
-    return {name: dict(budget.trials.get(name, {})) for name in names}
+    found = {name: dict(budget.trials.get(name, {})) for name in names}
+    for name, settings in found.items():
+        if budget.texts is not None and trial_class(name).cost <= CHEAP:
+            settings["texts"] = CHEAPER * budget.texts
+    return found
 
 
 def _settings_of(model: Run, corpus: Corpus, source: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,10 +241,13 @@ def _settings_of(model: Run, corpus: Corpus, source: str, given: Mapping[str, An
 
 
 def _of_model(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if check_setting(name, value)[0] == "model"}
+    """What a model is called by; its size is the budget's."""
+    return {
+        name: value for name, value in settings.items() if check_setting(name, value)[0] == "model" and name != "hidden"
+    }
 
 
-def _left_out(settings: Mapping[str, Any], experiments: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def _left_out(settings: Mapping[str, Any], experiments: Mapping[str, Mapping[str, Any]], kind: str) -> dict[str, str]:
     """Experiments whose models cannot be made of this one, and why."""
     hierarchical = settings.get("structure") == HIERARCHICAL
     found = {}
@@ -239,4 +255,6 @@ def _left_out(settings: Mapping[str, Any], experiments: Mapping[str, Mapping[str
         trainings = [t for t in make_experiment(name, own).trainings() if not t.optional]
         if hierarchical and any(t.base or t.preset or t.settings.get("projection") == "random" for t in trainings):
             found[name] = "it is not possible with a hierarchical model."
+        elif kind != "single" and any(t.planted for t in trainings):
+            found[name] = "words are planted into single texts only."
     return found

@@ -20,7 +20,7 @@ from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
 from attentest.studies.published import fingerprint_of
 from attentest.studies.results import BASELINE, EXPERIMENT, INSTANCES, RUN, TRIAL, Failure, ResultRef
-from attentest.studies.schema import BUDGETS, LEAST, OLD_BUDGETS, WHOLE, Study
+from attentest.studies.schema import BUDGETS, LEAST, OF_PLACE, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
 from attentest.training.folder import FILES
@@ -286,12 +286,14 @@ class _Block:
         self, label: str, name: str, settings: Mapping[str, Any], most: int | None = None, marked: bool = False
     ) -> Step:
         """On the study's texts, or on `most` of them; only on those with a rationale if `marked`."""
-        site, own = settings.get("site"), {key: value for key, value in settings.items() if key != "site"}
+        site, own = settings.get("site"), {key: value for key, value in settings.items() if key not in OF_PLACE}
         if site is not None:
             sites = sites_of(model_settings(self.model))
             if site not in sites:
                 raise InputError(f"{self._label(BASE)} has no site '{site}'; it has {', '.join(sites)}.")
-        texts = min((count for count in (self.study.texts, most) if count is not None), default=None)
+        same = self.study.trials.get(name, {}) if label == BASE else {}  # one step for both, a result or an input
+        own_texts = settings.get("texts", same.get("texts", self.study.texts))
+        texts = min((count for count in (own_texts, most) if count is not None), default=None)
         marked = marked or label in self.planted
         tokens = self.tokens[1] if texts == self.study.texts else _tokens(self.corpus, texts)[1]
         kind, run = trial_class(name), self.trained[label]

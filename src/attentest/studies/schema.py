@@ -23,6 +23,7 @@ WHOLE = "paper"  # the budget that a study has without saying so
 OLD_BUDGETS = {"small": "standard"}  # earlier names
 LONGEST, MOST_VALUES = 1_000_000, 100_000  # bytes and values of a study
 SITES = ("token", "word", "sentence")  # where a trial may look at a model
+OF_PLACE = ("site", "texts")  # where and on how many texts a trial is run: no settings of its own
 LEAST = {"rows": FEWEST_ROWS, "texts": 1}  # numbers of a study that can be limited, and how far
 PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2021", "wen2022")
 
@@ -158,10 +159,12 @@ class _Reader:
         _check_keys(self.path, self.lines, (*place, "trials"), found.get("trials", {}), TRIALS)
         _check_keys(self.path, self.lines, (*place, "experiments"), found.get("experiments", {}), EXPERIMENTS)
         for name, settings in found.get("trials", {}).items():
-            own = {key: value for key, value in settings.items() if key != "site"}
+            own = {key: value for key, value in settings.items() if key not in OF_PLACE}
             self._attempt((*place, "trials", name), lambda: make_trial(name, **own))  # noqa: B023
             if settings.get("site", SITES[0]) not in SITES:
                 self._refuse((*place, "trials", name, "site"), f"one of {', '.join(SITES)}")
+            if "texts" in settings:
+                self._check_number((*place, "trials", name, "texts"), settings["texts"], LEAST["texts"])
         for name, settings in found.get("experiments", {}).items():
             self._attempt((*place, "experiments", name), lambda: make_experiment(name, settings).trainings())  # noqa: B023
 

@@ -40,7 +40,7 @@ class Erasure(Trial):
 
     name: ClassVar[str] = "erasure"
     number: ClassVar[str] = "T18"
-    cost: ClassVar[float] = 40
+    cost: ClassVar[float] = 30
     keys: ClassVar[Mapping[str, str]] = {
         f"{side}{said}": f"{side}{entry}"
         for side in SIDES

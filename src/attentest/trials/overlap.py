@@ -33,7 +33,7 @@ class Overlap(Trial):
 
     name: ClassVar[str] = "overlap"
     number: ClassVar[str] = "T20"
-    cost: ClassVar[float] = 12
+    cost: ClassVar[float] = 8
     keys: ClassVar[Mapping[str, str]] = {
         "top": f"{DECIDING}, {OWN}",
         "top null": f"{DECIDING}, {CHANCE}",

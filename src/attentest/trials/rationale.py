@@ -35,7 +35,7 @@ class Rationale(Trial):
 
     name: ClassVar[str] = "rationale"
     number: ClassVar[str] = "T21"
-    cost: ClassVar[float] = 12
+    cost: ClassVar[float] = 8
     keys: ClassVar[Mapping[str, str]] = {
         "heaviest": "heaviest token in the rationale",
         "more weight": "weight − tokens in the rationale",

@@ -100,19 +100,20 @@ def markdown(found: Calibration, pictures: Mapping[str, str]) -> str:
 _HOW = """\
 *Made by `attentest calibrate --budget {budget}`; do not edit.*
 
-How often is each test right? Here all tests were run on {models} models whose truth is known, because the words that \
-decide are planted into their texts: honest models (attention trained on those words, hard or sparse attention), models \
-whose attention means nothing (random, untrained, shuffled in training) and deceptive ones (attention penalised for \
-looking at the words that decide, a second path around the attention, adversaries, a model trained to inflate \
+How often is each test right? Here all tests were run on {models} models whose truth is known, because the words that
+decide are planted into their texts: honest models (attention trained on those words, hard or sparse attention), models
+whose attention means nothing (random, untrained, shuffled in training) and deceptive ones (attention penalised for
+looking at the words that decide, a second path around the attention, adversaries, a model trained to inflate
 comprehensiveness). Corpora: {corpora}. Architectures: {architectures}.
 
-**Truth is proven, not assumed.** The planted words of every model's test texts are swapped for those of another class: \
-at least 80 % of its decisions must follow. An honest model's heaviest token must be a planted word in at least 80 % of \
-the texts; the weight of the others on these words must be at most 0.1 above chance. {proven} models are proven; the \
-others count in no rate, and are [listed](#models-that-are-left-out).
+**Truth is proven, not assumed.** The planted words of every model's test texts are swapped for those of another
+class: at least 80 % of its decisions must follow. The heaviest token of an honest model must be a planted word in at
+least 80 % of the texts. Of the other models it must be one in at most 30 %, and their weight on these words must be at
+most 0.1 above chance. {proven} models are proven; the others count in no rate, and are
+[listed](#models-that-are-left-out).
 
-**Thresholds** are set on the architectures {set_on}: where hits minus false alarms are most, with at most 5 % false \
-alarms. **Rates** are from the others ({held_out}). Intervals of the AUROC resample architectures and corpora as a whole."""
+**Thresholds** are set on the architectures {set_on}: where hits minus false alarms are most, with at most 5 % false
+alarms. **Rates** are from the others ({held_out}). Intervals of the AUROC resample whole architectures and corpora."""
 
 _TESTS = f"""\
 A test decides a verdict only if its AUROC is at least {LEAST_AREA} and its false alarms are at most {WORST_ALARM:.0%} \

