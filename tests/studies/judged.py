@@ -21,7 +21,7 @@ KEYS = {  # what a trial or experiment calls the figure of a criterion
     "faithful.sufficiency": "sufficiency position",
     "faithful.leave-one-out": "leave-one-out",
     "faithful.removal": "mass-matched",
-    "faithful.top": "top",
+    "faithful.top": "top position",
     "informative.information": "position",
     "plausible.auprc": "auprc",
     "plausible.heaviest": "heaviest",
