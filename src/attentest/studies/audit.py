@@ -38,6 +38,7 @@ class Budget:
     experiments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
+_OF_EVERY_TRAINING = ["uniform", "erasure", "overlap", "information"]  # what decides; one training may be an exception
 # the epoch is chosen by what is judged, for every model of an audit
 _TRAINING = {"epochs": 12, "patience": 3, "select_by": "f1"}
 BUDGETS = {
@@ -56,7 +57,7 @@ BUDGETS = {
         experiments={
             "controls": {"texts": 150, "epochs": 6},
             "uniform": {"weights": ["uniform"], "repeats": 3},
-            "seeds": {"seeds": 2},
+            "seeds": {"seeds": 2, "examine": _OF_EVERY_TRAINING},
             "adversary": {"lambdas": [0.001, 0.002], "epochs": 8, "patience": 3, "seeds": 2},
         },
     ),
@@ -71,7 +72,7 @@ BUDGETS = {
         experiments={
             "controls": {"texts": 300},
             "uniform": {"repeats": 5},
-            "seeds": {"seeds": 4},
+            "seeds": {"seeds": 4, "examine": _OF_EVERY_TRAINING},
             "guides": {"strength": 0.001, "epochs": 20, "patience": 5, "repeats": 3},
             "adversary": {
                 **{"lambdas": [0.0, 1e-4, 5e-4, 0.001, 0.01], "epochs": 20, "patience": 5, "seeds": 4, "repeats": 3}
@@ -91,7 +92,8 @@ BUDGETS = {
         experiments={
             "controls": {"texts": 500},
             "uniform": {"repeats": 5},
-            **{name: {} for name in ("seeds", "guides", "adversary", "frozen", "sparsity")},
+            "seeds": {"examine": _OF_EVERY_TRAINING},
+            **{name: {} for name in ("guides", "adversary", "frozen", "sparsity")},
             **{name: {"repeats": 3} for name in ("fix", "informed-adversary", "gumbel")},
         },
     ),
