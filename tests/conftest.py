@@ -107,7 +107,7 @@ TINY = Budget(
     rows=None,
     tokens=None,
     texts=20,
-    epochs=1,
+    training={"epochs": 1},
     trials={
         "adversary": {"k": 2},
         "permutation": {"permutations": 5},
