@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ Figure = Callable[[Figures], Estimate | None]
 AT_LEAST, MORE_THAN, AT_MOST = "at least", "more than", "at most"
 TOKENS, STATES, MODELS = "tokens", "states", "models"  # what a test changes: the text, the weights over states, a model
 DEFINES, CALIBRATED, EVIDENCE = "defines", "calibrated", "evidence"  # how a test may decide
+IMITATES = 0.1  # mean TVD to the base, above which an adversary makes other predictions
 NEAR = 0.1  # JSD of adversaries that cannot move: seeds are not set against these
 
 
@@ -67,6 +69,7 @@ class Criterion:
     ceiling: Figure | None = None  # what other measures reach among themselves
     absent: str = ""  # why a trial that was run may not have the figure
     against: Asked | None = None  # another one that the figure is set against
+    searched: Callable[[Figures], str] | None = None  # how, where a yes only means that a search found nothing
 
     @property
     def number(self) -> str:
@@ -114,7 +117,8 @@ def _over_trainings(asked: Asked, key: str) -> Figure:
     alone = _of(asked, key)
 
     def figure(figures: Figures) -> Estimate | None:
-        return figures(Seeds.kind, Seeds.name, over_trainings(asked.keys[key])) or alone(figures)
+        found = figures(Seeds.kind, Seeds.name, over_trainings(asked.keys[key]))
+        return alone(figures) if found is None or math.isnan(found.value) else found
 
     return figure
 
@@ -141,6 +145,17 @@ def _if_far(asked: Asked, key: str) -> Figure:
         return wanted(figures) if apart is not None and apart.value > FAR else None
 
     return figure
+
+
+def _if_none_far(figures: Figures) -> Estimate | None:
+    """How far an adversary got that makes the same predictions, where none is far."""
+    far, reached, moved = (_of(TrainedAdversary, key)(figures) for key in ("far", "reached", "moved"))
+    return reached if far is None and moved is not None and moved.value <= IMITATES else None
+
+
+def _up_to_lambda(figures: Figures) -> str:
+    strongest = _of(TrainedAdversary, "strongest")(figures)
+    return "" if strongest is None else f" with λ up to {strongest.value:g}"
 
 
 _NO_FAR = "no λ tried moved the attention to a JSD above 0.4"
@@ -235,6 +250,15 @@ DEFINITIONS = {
                     _of(TrainedAdversary, "change", -1), AT_LEAST, 0.02,
                     "our convention; the adversaries in Wiegreffe & Pinter 2019, Table 4, lose at most .008 F1 "
                     "compared with Table 2", MODELS, DEFINES, absent=_NO_FAR,
+                ),
+                Criterion(
+                    "exclusive.search", TrainedAdversary,
+                    "distance (JSD) to the furthest adversarial model with the same predictions, where none is above "
+                    "0.4",
+                    _if_none_far, AT_MOST, FAR,
+                    "Wiegreffe & Pinter 2019, Table 4: the JSD of an adversary", MODELS, DEFINES,
+                    absent="an adversary above a JSD of 0.4 was found, or none that makes the same predictions",
+                    searched=_up_to_lambda,
                 ),
                 Criterion(
                     "exclusive.texts", InstanceAdversary,
