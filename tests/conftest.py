@@ -107,7 +107,7 @@ TINY = Budget(
     rows=None,
     tokens=None,
     texts=20,
-    epochs=1,
+    training={"epochs": 1},
     trials={
         "adversary": {"k": 2},
         "permutation": {"permutations": 5},
@@ -115,6 +115,7 @@ TINY = Budget(
         "information": {"runs": 2, "clusters": 5},
     },
     experiments={
+        "controls": {"texts": 20, "epochs": 1},
         "uniform": {},
         "seeds": {"seeds": 2},
         "guides": {"epochs": 1},

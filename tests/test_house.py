@@ -39,7 +39,7 @@ ROOMS = (  # from the lowest; docs/architecture.md says what is in each
         "exports",
         "audits",
     ),
-    *("comparisons", "runs", "estimator"),
+    *("comparisons", "calibrations", "runs", "estimator"),
     *("__init__", "cli", "__main__"),
 )
 

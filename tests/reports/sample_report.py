@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from attentest.trials.erasure import Erasure
 
 from attentest.measures.intervals import Estimate
 from attentest.reports.contents import Block, Figure, Instance, Report, Role, Section, Variant
@@ -31,6 +30,7 @@ from attentest.trials.base import BIN_NAMES
 from attentest.trials.charts.bars import bars_side_by_side
 from attentest.trials.charts.files import svg_of
 from attentest.trials.correlation import Correlation
+from attentest.trials.erasure import Erasure
 from attentest.trials.permutation import Permutation
 from attentest.trials.rationale import Rationale
 from attentest.trials.uniform import Uniform
