@@ -25,6 +25,7 @@ from attentest import audits
 from attentest.engine import choose
 from attentest.measures.intervals import bootstrap
 from attentest.studies.audit import BUDGETS, Budget
+from attentest.studies.verdict import DEFINITIONS
 from attentest.trials import TRIALS, subject_of
 from attentest.trials.base import Columns, Conclusion, SimpleTrial
 from attentest.trials.finding import one_line
@@ -314,7 +315,7 @@ def test_another_corpus_or_other_settings_do_not_overwrite_an_audit(shared: Path
         with pytest.raises(attentest.InputError, match=f"{message}.*`out`, or replace it with `overwrite=True`"):
             attentest.audit(other, folder, store=store, **given)
     assert (folder / "summary.json").read_bytes() == before
-    attentest.audit(corpus, folder, store=store, thresholds={"needed.inference": 0.5}, **SIZE)  # is judged again
+    attentest.audit(corpus, folder, store=store, thresholds={"used.accuracy": 0.5}, **SIZE)  # is judged again
     new = attentest.audit(corpus, folder, store=store, overwrite=True, **{**SIZE, "hidden": 6})
     assert attentest.open_run(new.folder).settings["model"]["hidden"] == 6
 
@@ -437,7 +438,7 @@ def test_an_audit_as_frame_on_screen_and_on_disk(
 ) -> None:
     page = attentest.report(shared / "audit")
     frame = page.to_pandas()
-    assert set(frame["definition"]) == {"needed", "stable", "exclusive", "faithful", "informative", "plausible"}
+    assert set(frame["definition"]) == set(DEFINITIONS)
     assert {"test", "value", "low", "high", "threshold", "answer", "verdict"} <= set(frame.columns)
     page.show()
     said = capsys.readouterr().out

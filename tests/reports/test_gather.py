@@ -382,10 +382,10 @@ def test_trials_of_a_run_that_lay_in_the_folder_before_are_left_out(mine: Path) 
 
 
 def test_the_verdict_beside_a_page_is_that_pages(mine: Path, tmp_path: Path) -> None:
-    chosen = {"faithful.permutation": 0.7}
+    chosen = {"used.permutation": 0.7}
     write_report(mine, mine / "report.html", chosen)
     assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == chosen
-    write_report(mine, tmp_path / "elsewhere.html", {"faithful.permutation": 0.8})
+    write_report(mine, tmp_path / "elsewhere.html", {"used.permutation": 0.8})
     assert json.loads((mine / "verdict.json").read_text(encoding="utf-8"))["thresholds"] == chosen
 
 
@@ -457,6 +457,7 @@ def add_controls(audit: Path, rows: list[dict[str, Any]]) -> Path:
     folder = audit / "findings" / "controls"
     shutil.copytree(next(audit.glob("findings/*-removal")), folder)
     write_table(folder / "table.parquet", pa.Table.from_pylist(rows))
+    (audit / "published.json").unlink()  # the list of files as they were
     for file, change in ((folder / "finding.json", as_controls), (audit / "summary.json", with_controls)):
         content = json.loads(file.read_text(encoding="utf-8"))
         change(content)
@@ -514,6 +515,7 @@ def test_damaged_controls_are_told(audit: Path, rows: list[dict[str, Any]]) -> N
 
 def drop(audit: Path, names: Collection[str]) -> None:
     """As an audit of an earlier version is: without these findings."""
+    (audit / "published.json").unlink()  # the list of files as they were
     file = audit / "summary.json"
     content = json.loads(file.read_text(encoding="utf-8"))
     content["findings"] = [ref for ref in content["findings"] if ref["name"] not in names]

@@ -313,6 +313,29 @@ def test_it_prints_with_everything_open(reader: Reader) -> None:
     assert reader.page.locator(".text:visible").count() == 16  # those of which the screen shows 10, too
 
 
+def test_the_first_screen_prints_on_one_page_in_light(reader: Reader, tmp_path: Path) -> None:
+    file = tmp_path / "audit.html"
+    file.write_text(render(sample_report.audit(texts=3)), encoding="utf-8")
+    reader.page.set_viewport_size({"width": 703, "height": 1016})  # A4 without its margins, at 96 dots an inch
+    reader.page.emulate_media(media="print", color_scheme="dark")
+    reader.page.goto(file.as_uri())
+    rows = reader.page.locator("table.verdicts")
+    assert rows.evaluate("(table) => table.getBoundingClientRect().bottom") < 1016
+    assert rows.locator("tbody > tr").count() == 7
+    assert reader.page.locator(".tests").evaluate("(part) => getComputedStyle(part).breakBefore") == "page"
+    assert reader.page.evaluate("() => document.documentElement.scrollWidth") == 703
+
+
+def test_a_word_shows_its_weight_where_the_mouse_is(reader: Reader) -> None:
+    article = reader.page.locator(".text").first
+    word = article.locator(".map").nth(1).locator("i").nth(3)
+    word.hover()
+    shown = word.get_attribute("title")
+    word.click()
+    assert shown is not None
+    assert f"permuted {shown}" in article.locator(".reading").inner_text()
+
+
 def test_heat_maps_of_two_models_are_sorted_by_how_far_they_are_apart(reader: Reader, tmp_path: Path) -> None:
     texts = [sample_report.compared_instance(i, ("small", "adversary x")) for i in range(14)]
     block = Block("both", "small vs. adversary x", [], [], [], texts)

@@ -41,6 +41,7 @@ ALL = [
         "dispersion",
         "information",
         "rationale",
+        "swaps",
         "uniform",
         "seeds",
         "guides",
@@ -51,7 +52,7 @@ ALL = [
     ),
     *("informed-adversary", "gumbel"),
 ]
-DRAWN_FROM_SUMMARY = {"uniform experiment", "guides experiment", "frozen experiment"}
+DRAWN_FROM_SUMMARY = {"swaps trial", "uniform experiment", "guides experiment", "frozen experiment"}
 
 
 def folders(audit: Audit) -> list[Path]:

@@ -69,7 +69,7 @@ def _may_be_shown(verdicts: Sequence[Verdict], summaries: Summaries, weak: bool)
     answers = {verdict.definition.name: verdict.answer for verdict in verdicts}
     faithful = answers.get("faithful", UNTESTED)
     if weak:
-        return NO, "Not yet. The model has hardly learned its task, so there is little to explain."
+        return NO, "Not yet. The model has not learned its task well, so there is little to explain."
     if near_uniform(summaries) is not None:
         return NO, "No. The weights are nearly the same for all tokens: they point at nothing."
     if any(not verdict.of_consequence for verdict in verdicts):

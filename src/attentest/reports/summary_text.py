@@ -8,6 +8,7 @@ from attentest.reports.contents import Block
 from attentest.studies.results import ModelResult, Summary
 
 BARELY = 0.05  # a score that is so little above or below another is not clearly so
+ENOUGH = 0.8  # of what a model without attention gains over the most frequent class
 SKEWED = 0.8  # share of the most frequent class from which accuracy says little
 CHANCE = 0.5  # AUC
 BASELINE = "TF-IDF with logistic regression"
@@ -74,14 +75,14 @@ def weakness(name: str, about: ModelResult) -> str | None:
     margin = BARELY if reached is None else 0.0  # with a baseline to compare with, above is enough
     if value <= floor + margin:
         against = f"is {'barely' if value > floor else 'not'} above {floor_name} ({floor:.3f})"
-    elif reached is not None and value < reached - BARELY:
+    elif reached is not None and value < min(reached - BARELY, floor + ENOUGH * (reached - floor)):
         against = f"is clearly below what {BASELINE} reaches without attention ({reached:.3f})"
     else:
         return None
     called = "AUC" if measure == "auc" else "accuracy"
     return (
-        f"{name}: {called} on all {tested_texts(about):,} test texts ({value:.3f}) {against}. The model has hardly "
-        "learned its task: train longer, or on more texts, before reading its attention."
+        f"{name}: {called} on all {tested_texts(about):,} test texts ({value:.3f}) {against}. The model has not "
+        "learned its task well: train longer, or on more texts, before reading its attention."
     )
 
 
@@ -96,7 +97,7 @@ def lead_of(blocks: Sequence[Block], weak: bool = False) -> str:
     yes, no = answers.get("yes", []), answers.get("no", [])
     decided = ", but ".join([*([listed(yes, "and")] if yes else []), *([_denied(no)] if no else [])])
     parts = [
-        *(["The model has hardly learned its task, so the verdicts say little."] if weak else []),
+        *(["The model has not learned its task well, so the verdicts say little."] if weak else []),
         *([f"Attention is {decided}."] if decided else []),
         *(f"{word}: {', '.join(answers[answer])}." for answer, word in OPEN.items() if answer in answers),
     ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attentest.studies.verdict import Verdict
+from attentest.studies.verdict.judge import UNTESTED
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -21,7 +22,8 @@ def rows(verdicts: Sequence[Verdict]) -> list[tuple[str, ...]]:
 
 
 def _answer(verdict: Verdict) -> str:
-    return verdict.answer if verdict.of_consequence else f"{verdict.answer} (of little consequence)"
+    idle = not verdict.of_consequence and verdict.answer != UNTESTED
+    return f"{verdict.answer} (of little consequence)" if idle else verdict.answer
 
 
 def _figure(verdict: Verdict) -> tuple[str, str]:
@@ -59,7 +61,10 @@ class VerdictTable:
         from rich.padding import Padding
         from rich.text import Text
 
-        yield Text()
+        told: dict[str, list[str]] = {}  # several may stand on the same
         for verdict in self._verdicts:
-            yield Text(verdict.definition.name, "bold")
-            yield Padding(Text(verdict.confidence), (0, 0, 0, 2))
+            told.setdefault(verdict.confidence, []).append(verdict.definition.name)
+        yield Text()
+        for sentence, names in told.items():
+            yield Text(", ".join(names), "bold")
+            yield Padding(Text(sentence), (0, 0, 0, 2))

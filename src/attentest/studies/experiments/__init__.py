@@ -44,6 +44,7 @@ def make_experiment(name: str, settings: Mapping[str, Any]) -> Experiment:
             value = tuple(value)
         expect_type(f"The setting {setting} of the experiment {name}", value, type(known[setting]))
         for part in value if isinstance(value, tuple) else ():
-            expect_type(f"An entry of {setting} of the experiment {name}", part, type(known[setting][0]))
+            kind_of_part = type(known[setting][0]) if known[setting] else str
+            expect_type(f"An entry of {setting} of the experiment {name}", part, kind_of_part)
         given[setting] = value
     return kind(**given)

@@ -35,11 +35,6 @@ KINDS = {
     kind.name: kind
     for kind in (
         Kind("guided", HONEST, {"objective": "guide", "strength": 1.0, "select_by": "loss"}),
-        Kind(
-            "guided entmax",
-            HONEST,
-            {"objective": "guide", "strength": 1.0, "select_by": "loss", "projection": "entmax"},
-        ),
         Kind("sparsemax", HONEST, {"projection": "sparsemax"}),
         Kind("hard", HONEST, {"projection": "hard"}),
         Kind("random", NULL, {"projection": "random"}),

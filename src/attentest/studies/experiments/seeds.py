@@ -13,10 +13,11 @@ from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
 from attentest.studies.cells import scores
-from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference, tidy_head
+from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference, tidy_head
 from attentest.studies.experiments.pairs import Pairs
-from attentest.studies.experiments.repeated import FEWEST, distance_over, other_seeds
+from attentest.studies.experiments.repeated import FEWEST, distance_over, estimate_over, labels_of, other_seeds
 from attentest.training.run import Run
+from attentest.trials import trial_class
 from attentest.trials.base import BIN_EDGES, BIN_NAMES, Chart, Conclusion, by_group, with_classes
 from attentest.trials.cells import cell
 from attentest.trials.charts import violins_by_bin
@@ -45,9 +46,18 @@ class Seeds(Experiment):
     )
 
     seeds: int = setting(8, "Further models to train.", least=1, most=10_000)
+    examine: tuple[str, ...] = setting((), "Trials to run on every one of the models, for intervals over trainings.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.examine:
+            trial_class(name)
 
     def trainings(self) -> list[Training]:
         return other_seeds(self.seeds + 1)
+
+    def trials(self) -> list[TrialOf]:
+        return [TrialOf(label, name) for name in self.examine for label in labels_of(BASE, self.seeds + 1)]
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         labels = [training.label for training in self.trainings()]
@@ -76,7 +86,8 @@ class Seeds(Experiment):
             "largest JSD of a text": bootstrap(apart.max(0)),
             "mean TVD": to_base["TVD"],
             "F1 over seeds": bootstrap(np.array(f1)),
-        } | by_group(table, "median_jsd", "bin", "predicted", statistic=np.median)
+        } | self._over_trainings(findings)
+        summary |= by_group(table, "median_jsd", "bin", "predicted", statistic=np.median)
         answer = (
             f"With another seed, attention changes by a mean JSD of {summary['mean JSD']} and predictions by a mean "
             f"TVD of {summary['mean TVD']} ({self.seeds} seeds). Agreement of the weights above permuted ones: "
@@ -84,6 +95,16 @@ class Seeds(Experiment):
         )
         cells = [cell("seeds", "jsd", summary["mean JSD"])]
         return Result(table, Conclusion(answer, summary, _notes(len(labels) + 1)), cells)
+
+    def _over_trainings(self, findings: Mapping[str, StoredFinding]) -> dict[str, Estimate]:
+        """The figures that verdicts read, from all trainings that have them."""
+        summary = {}
+        for name in self.examine:
+            every = [findings[f"{label} {name}"].summary for label in labels_of(BASE, self.seeds + 1)]
+            for entry in dict.fromkeys(trial_class(name).keys.values()):
+                if all(entry in found for found in every):
+                    summary[over_trainings(entry)] = estimate_over([found[entry] for found in every])
+        return summary
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
@@ -99,6 +120,11 @@ class Seeds(Experiment):
             )
             for word, column, source in (("largest", "max", ""), ("median", "median", " (as their code draws it)"))
         }
+
+
+def over_trainings(entry: str) -> str:
+    """What a figure of one training is called over all of them."""
+    return f"{entry}, over trainings"
 
 
 def _notes(trainings: int) -> list[str]:
