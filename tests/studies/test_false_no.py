@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from judged import KEYS, rates_of, verdict
+from verdict_cases import KEYS, rates_of, verdict
 
 from attentest.measures.intervals import Estimate, mean, ratio, share
 from attentest.studies.verdict import CRITERIA, Calibration

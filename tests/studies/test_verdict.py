@@ -7,7 +7,7 @@ import math
 import re
 
 import pytest
-from judged import NOTHING, calibrated, of, rates_of, ruling, summaries, verdict
+from verdict_cases import NOTHING, calibrated, of, rates_of, ruling, summaries, verdict
 
 import attentest
 from attentest.audits import Audit
