@@ -1,4 +1,5 @@
-"""`make docs`: fill in the tables of commands.md and the settings of trials and experiments, from the program."""
+"""`make docs`: fill in what pages have from the program and its calibration: tables of commands, definitions and
+budgets, settings of trials and experiments, error rates."""
 
 from __future__ import annotations
 
@@ -12,11 +13,21 @@ import typer
 
 from attentest.cli.commands import app
 from attentest.cli.lists import model_parts
+from attentest.files import read_as
 from attentest.settings import settings_of
+from attentest.studies import verdict
+from attentest.studies.audit import BUDGETS
+from attentest.studies.calibration.page import markdown
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
+from attentest.studies.verdict.calibration import FILE, Calibration
+from attentest.studies.verdict.definitions import CALIBRATED, DEFINES, DEFINITIONS, PEOPLE, Criterion, Definition
 from attentest.trials import TRIALS, trial_class
+from attentest.trials.charts.files import slug
 
 HERE = Path(__file__).parent
+MEASURED = HERE / "calibration" / FILE  # what `make calibration` wrote
+JUDGED_BY = Path(verdict.__file__).with_name(FILE)  # its copy in the package
+UNMEASURED = "Error rates are not measured in this version."
 OPTIONS, PARTS, SETTINGS = "options", "parts", "settings"
 FIRST = "Options"  # what the help calls the panel of options that have no other
 
@@ -41,7 +52,87 @@ def pages() -> dict[Path, Callable[[str], str]]:
     kinds: dict[str, Any] = {f"trials/{name}.md": trial_class(name) for name in TRIALS}
     kinds |= {f"experiments/{name}.md": experiment_class(name) for name in EXPERIMENTS}
     lists = {HERE / page: partial(_replaced, SETTINGS, setting_list(kind)) for page, kind in kinds.items()}
-    return {HERE / "commands.md": with_tables, **lists}
+    return {
+        HERE / "commands.md": with_tables,
+        HERE / "verdicts.md": with_definitions,
+        HERE / "calibration.md": lambda _: calibration_page(),
+        JUDGED_BY: lambda _: MEASURED.read_text(encoding="utf-8"),
+        **lists,
+    }
+
+
+def with_definitions(text: str) -> str:
+    """The page of verdicts with what definitions, budgets and calibration say."""
+    found = read_as(MEASURED, Calibration)
+    filled = {"definitions": definition_table(), "budgets": budget_table(), "error rates": rate_table(found)}
+    filled |= {name: definition_part(definition, found) for name, definition in DEFINITIONS.items()}
+    for kind, content in filled.items():
+        text = _replaced(kind, content, text)
+    return text
+
+
+def definition_table() -> str:
+    def numbers(definition: Definition) -> str:
+        return ", ".join(dict.fromkeys(criterion.number for criterion in definition.criteria))
+
+    rows = ((f"[{d.name}](#{d.name})", d.means, numbers(d)) for d in DEFINITIONS.values())
+    return _table(("attention is …", "definition", "trials and experiments"), rows)
+
+
+def definition_part(definition: Definition, found: Calibration) -> str:
+    """What it means, its tests, its caveat, and how its truth is known."""
+    head = ("test", "measured", "threshold", "source of the threshold", "decides")
+    tests = _table(head, (_test(criterion, found) for criterion in definition.criteria))
+    caveat = f"The caveat: {definition.caveat} ({definition.paper})"
+    return "\n\n".join([definition.means, tests, caveat, f"How its truth is known: {definition.truth}"])
+
+
+def _test(criterion: Criterion, found: Calibration) -> tuple[str, ...]:
+    measured = found.tests.get(criterion.name)
+    threshold, source = criterion.threshold, criterion.source
+    if measured is not None:
+        threshold, source = measured.threshold, "[calibrated](calibration.md)"
+    place = f"{criterion.kind}s/{criterion.trial}.md" if criterion.kind != PEOPLE else "trials/README.md"
+    asked = f"{criterion.says} ({criterion.number}, [{criterion.kind} {criterion.trial}]({place}); {criterion.level})"
+    return f"`{criterion.name}`", asked, f"{criterion.side} {threshold:g}", source, _decides(criterion, found)
+
+
+def _decides(criterion: Criterion, found: Calibration) -> str:
+    measured = found.tests.get(criterion.name)
+    if criterion.role == DEFINES:
+        return "yes: it is the definition"
+    if criterion.role != CALIBRATED:
+        return "no: evidence"
+    if measured is None:
+        return "no: not calibrated"
+    return f"yes, AUROC {measured.auroc.value:.2f}" if measured.decides else f"no: {measured.why}"
+
+
+def rate_table(found: Calibration) -> str:
+    if not found.verdicts:
+        return UNMEASURED
+    rows = (
+        (f"[{name}](#{name})", f"{one.texts:,}", f"{one.share_right():.1%}", f"{one.share_unclear():.0%}")
+        for name, one in found.verdicts.items()
+    )
+    return _table(("verdict", "texts", "right among yes and no", "unclear or not tested"), rows)
+
+
+def budget_table() -> str:
+    def links(names: Iterable[str]) -> str:
+        return ", ".join(f"[{name}](experiments/{name}.md)" for name in names)
+
+    rows = ((f"`{name}`", budget.about, links(budget.experiments)) for name, budget in BUDGETS.items())
+    return _table(("budget", "time and size", "experiments"), rows)
+
+
+def calibration_page() -> str:
+    """From what `make calibration` wrote, or a line that nothing is measured yet."""
+    found = read_as(MEASURED, Calibration)
+    if not found.signature:
+        return f"# Calibration\n\n{UNMEASURED} `make calibration` trains the models and writes this page.\n"
+    files = {title: f"calibration/{slug(title)}.svg" for title in (f"roc {name}" for name in DEFINITIONS)}
+    return markdown(found, {title: path for title, path in files.items() if (HERE / path).is_file()})
 
 
 def setting_list(kind: Any) -> str:

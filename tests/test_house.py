@@ -40,7 +40,7 @@ ROOMS = (  # from the lowest; docs/architecture.md says what is in each
         "audits",
         "calibrations",
     ),
-    *("comparisons", "runs", "estimator"),
+    *("comparisons", "calibrations", "runs", "estimator"),
     *("__init__", "cli", "__main__"),
 )
 

@@ -16,6 +16,7 @@ from attentest.version import __version__ as __version__
 __all__ = [
     "AttentionClassifier",
     "Audit",
+    "CalibrationResult",
     "Comparison",
     "Corpus",
     "Finding",
@@ -24,6 +25,7 @@ __all__ = [
     "StudyResult",
     "Subject",
     "audit",
+    "calibrate",
     "compare",
     "export",
     "load",
@@ -42,6 +44,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 TYPE_CHECKING = False  # as in typing, whose import would double the time before the program hears a Ctrl-C
 if TYPE_CHECKING:
     from attentest.audits import Audit, audit
+    from attentest.calibrations import CalibrationResult, calibrate
     from attentest.comparisons import Comparison, compare
     from attentest.corpora import Corpus, load
     from attentest.errors import InputError
@@ -56,6 +59,7 @@ __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "audits": ["Audit", "audit"],
+        "calibrations": ["CalibrationResult", "calibrate"],
         "comparisons": ["Comparison", "compare"],
         "corpora": ["Corpus", "load"],
         "errors": ["InputError"],

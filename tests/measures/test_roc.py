@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from benchmarks import coverage
 
-from attentest.measures.holm import holm
 from attentest.measures.roc import auroc, roc_curve
 
 
@@ -48,9 +47,3 @@ def test_clusters_widen_the_interval() -> None:
 def test_areas_cover_what_they_promise() -> None:
     for apart in (0, 1.5):
         assert coverage.of_areas(apart, 30, 200).covered >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / 200)
-
-
-def test_holm_by_hand() -> None:
-    assert holm(np.array([0.01, 0.04, 0.03, 0.005])) == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert holm(np.array([0.9, np.nan, 0.8])) == pytest.approx([1, np.nan, 1], nan_ok=True)
-    assert len(holm(np.array([]))) == 0

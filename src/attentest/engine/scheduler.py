@@ -75,10 +75,14 @@ def run_plan(
     for watcher in watchers:
         watcher.begins(steps, schedule.outcome.reused)
     try:
+        changed = True  # looking for what is ready goes through all that waits: not for every bit of progress
         while schedule.waiting or schedule.running:
-            schedule.start_ready(runner)
+            if changed:
+                schedule.start_ready(runner)
+            changed = not schedule.running
             for event in runner.wait() if schedule.running else ():
                 schedule.hear(event)
+                changed |= event.kind not in ("note", "progress")
     finally:
         runner.stop()
     return schedule.outcome

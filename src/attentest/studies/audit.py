@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ class Budget:
     experiments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
+# integrated gradients are captum's, of the extra `explain`
+_RANKINGS = ["gradient-input", *(["integrated-gradients"] if find_spec("captum") else [])]
 _OF_EVERY_TRAINING = ["uniform", "erasure", "overlap", "information"]  # what decides; one training may be an exception
 # the epoch is chosen by what is judged, for every model of an audit
 _TRAINING = {"epochs": 12, "patience": 3, "select_by": "f1"}
@@ -68,7 +71,7 @@ BUDGETS = {
         tokens=1_000_000,
         texts=1000,
         training=_TRAINING,
-        trials={"dispersion": {"influence_texts": 100}},
+        trials={"dispersion": {"influence_texts": 100}, "erasure": {"measures": _RANKINGS}},
         experiments={
             "controls": {"texts": 300},
             "uniform": {"repeats": 5},
@@ -89,6 +92,7 @@ BUDGETS = {
         tokens=None,
         texts=None,
         training={**_TRAINING, "epochs": 20},
+        trials={"erasure": {"measures": _RANKINGS}},
         experiments={
             "controls": {"texts": 500},
             "uniform": {"repeats": 5},

@@ -349,7 +349,9 @@ class _Block:
             raise InputError(f"The experiment {name} has nothing to train for {self._label(BASE)}.")
         for on in experiment.trials():
             if on.label in self.trained:
-                same = self.study.trials.get(on.trial, {})  # one step where the study asks for it, too
+                same = self.study.trials.get(on.trial, {})  # of the base it is one step, where the study asks for it
+                if on.label != BASE:  # the others are examined as usual, on as many texts
+                    same = {key: value for key, value in same.items() if key in OF_PLACE}
                 step = self._trial(on.label, on.trial, on.settings or same, on.texts, on.only_marked)
                 inputs[f"finding {on.label} {on.trial}"] = step
         module = EXPERIMENTS[name].partition(":")[0]

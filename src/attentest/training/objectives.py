@@ -99,7 +99,7 @@ class Guide:
 
 @dataclass(frozen=True)
 class Deceive:
-    """Cross-entropy − strength · log(1 − weight on the rationale) (Pruthi et al. 2020 §3.1).
+    """Cross-entropy − strength · log(1 − weight on the rationale) (Pruthi et al. 2020).
 
     Texts without a mark, or with nothing but marks, have the cross-entropy alone.
     """

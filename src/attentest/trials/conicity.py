@@ -28,7 +28,7 @@ class Conicity(SimpleTrial):
     number: ClassVar[str] = "T19"
     keys: ClassVar[Mapping[str, str]] = {"conicity": "conicity", "correlation": "ρ conicity – median TVD"}
     question: ClassVar[str] = "Are the hidden states so alike that it hardly matters which are attended to?"
-    source: ClassVar[str] = "Mohankumar et al. 2020 §3; the permutation is that of Jain & Wallace 2019 §4.2.1"
+    source: ClassVar[str] = "Mohankumar et al. 2020; the permutation is that of Jain & Wallace 2019 §4.2.1"
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
         "A conicity near 1 means that all states of a text point the same way, so that any weights give nearly the "

@@ -52,7 +52,7 @@ class Erasure(Trial):
         }.items()
     }
     question: ClassVar[str] = "Does the decision depend on the most attended tokens, and are they enough for it?"
-    source: ClassVar[str] = "DeYoung et al. 2020 §4; Edin et al. 2025 (the normalisation)"
+    source: ClassVar[str] = "DeYoung et al. 2020; Edin et al. 2025 (the normalisation)"
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
         "A high comprehensiveness means that the decision is lost without the heaviest tokens, a low sufficiency that "

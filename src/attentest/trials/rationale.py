@@ -46,7 +46,7 @@ class Rationale(Trial):
     }
     question: ClassVar[str] = "Is the weight on the rationale given in the corpus?"
     source: ClassVar[str] = (
-        "Vashishth et al. 2019 §4.4 (the question); DeYoung et al. 2020 §4 (agreement); rationales of the corpus"
+        "Vashishth et al. 2019 §4.4 (the question); DeYoung et al. 2020 (agreement); rationales of the corpus"
     )
     how_to_read: ClassVar[str] = (
         "If the heaviest token is in the rationale far more often than a random token would be, the weights are on "

@@ -112,6 +112,11 @@ def _of(asked: Asked, key: str, sign: int = 1) -> Figure:
     return figure
 
 
+def _fixed(value: float) -> Figure:
+    """A reference that is a number by construction."""
+    return lambda figures: Estimate(value, value, value, 0)
+
+
 def _over_trainings(asked: Asked, key: str) -> Figure:
     """The figure over all trainings that were examined, or that of the one."""
     alone = _of(asked, key)
@@ -218,7 +223,7 @@ DEFINITIONS = {
                     "agreement of the weights of models that differ only in their seed, from 0 (as far apart as "
                     "permuted weights) to 1 (the same)",
                     _of(Seeds, "agreement"), AT_LEAST, 0.5,
-                    "our convention, half way", MODELS, CALIBRATED,
+                    "our convention, half way", MODELS, CALIBRATED, _fixed(0), _fixed(1),
                 ),
                 Criterion(
                     "stable.adversary", InstanceAdversary,
@@ -282,21 +287,21 @@ DEFINITIONS = {
                     "probability lost when the heaviest tokens are removed, from 0 (as random tokens) to 1 (as tokens "
                     "ranked by leave-one-out)",
                     _over_trainings(Erasure, "comprehensiveness position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED,
+                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
                 ),
                 Criterion(
                     "faithful.sufficiency", Erasure,
                     "probability lost when only the heaviest tokens are kept, from 0 (as random tokens) to 1 (as "
                     "tokens ranked by leave-one-out)",
                     _over_trainings(Erasure, "sufficiency position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED,
+                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
                 ),
                 Criterion(
                     "faithful.top", Overlap,
                     "share of the three heaviest tokens that are also the most important ones by leave-one-out, from 0 "
                     "(by chance) to 1 (as many as gradients and leave-one-out share)",
                     _over_trainings(Overlap, "top position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED,
+                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
                     absent="the model has no gradients with respect to its inputs",
                 ),
                 Criterion(
@@ -335,7 +340,7 @@ DEFINITIONS = {
                     "share of states removed before the decision flips when ranked by attention, from 0 (as random) "
                     "to 1 (as the best ranking)",
                     _of(ImportanceSets, "position of the best"), AT_LEAST, 0.5,
-                    "our convention, half way", role=CALIBRATED,
+                    "our convention, half way", role=CALIBRATED, null=_fixed(0), ceiling=_fixed(1),
                 ),
             ),
             "Erasure and rank correlation are not proof: texts without some of their words are unlike those that the "
@@ -353,7 +358,8 @@ DEFINITIONS = {
                     "information about the output under the weights, from 0 (as under equal weights) to 1 (all weight "
                     "on the most informative state)",
                     _over_trainings(Information, "position"), MORE_THAN, 0.0,
-                    "Wen et al. 2022 §3: high weights sit on informative states", role=CALIBRATED,
+                    "Wen et al. 2022 §3: high weights sit on informative states", role=CALIBRATED, null=_fixed(0),
+                    ceiling=_fixed(1),
                 ),
                 Criterion(
                     "informative.guide", Guides,
