@@ -115,7 +115,8 @@ def test_a_run_alone_stands_the_trials(run: attentest.Run) -> None:
     assert held(expanded, "experiment") == []
     assert trained(expanded) == []
     assert "no comparison models" in expanded.notes[0]
-    assert {s.settings["texts"] for s in expanded.plan if s.name.startswith("correlation")} == {9}
+    for name, texts in (("correlation", 9), ("flips", 5 * 9)):
+        assert {s.settings["texts"] for s in expanded.plan if s.name.startswith(name)} == {texts}
 
 
 def test_a_run_with_its_corpus_has_others_trained_like_it(run: attentest.Run) -> None:

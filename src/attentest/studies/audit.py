@@ -205,7 +205,7 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
         title=f"Audit of {run.name}, trained on {corpus}",
         corpora=(corpus,),
         texts=texts,
-        trials=trials_of(BUDGETS[name], "rationale" in run.attention.column_names),
+        trials=trials_of(replace(BUDGETS[name], texts=texts), "rationale" in run.attention.column_names),
     )
     alone = (
         "The source is a run alone, so no comparison models were trained. To train them, give its corpus as the source "
