@@ -117,7 +117,7 @@ TINY = Budget(
     experiments={
         "controls": {"texts": 20, "epochs": 1},
         "uniform": {},
-        "seeds": {"seeds": 2},
+        "seeds": {"seeds": 2, "examine": ["uniform"]},
         "guides": {"epochs": 1},
         "adversary": {"lambdas": [0.0, 0.01], "epochs": 1, "seeds": 2, "far": 0.0},  # any is far
         "frozen": {"epochs": 1},

@@ -38,6 +38,7 @@ ROOMS = (  # from the lowest; docs/architecture.md says what is in each
         "reports",
         "exports",
         "audits",
+        "calibrations",
     ),
     *("comparisons", "calibrations", "runs", "estimator"),
     *("__init__", "cli", "__main__"),

@@ -31,7 +31,9 @@ from attentest.trials.base import Columns, Conclusion, SimpleTrial
 from attentest.trials.finding import one_line
 from attentest.trials.reading import Reading
 
-SMALL = Budget("trials alone", rows=None, tokens=None, texts=12, epochs=1, trials={"information": {"runs": 2}})
+SMALL = Budget(
+    "trials alone", rows=None, tokens=None, texts=12, training={"epochs": 1}, trials={"information": {"runs": 2}}
+)
 SIZE: dict[str, Any] = {"epochs": 1, "dimension": 8, "hidden": 4}
 NAMES = ("to_pandas", "show", "save")
 

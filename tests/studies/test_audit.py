@@ -60,7 +60,8 @@ def test_plan_of_each_budget(budget: str) -> None:
     assert expanded.notes == []
     assert (expanded.study.rows, expanded.study.texts) == (chosen.rows, chosen.texts)
     base = next(settings for settings in trained(expanded))
-    assert base["epochs"] == chosen.epochs
+    assert {name: base[name] for name in chosen.training} == chosen.training
+    assert base["select_by"] == "f1"  # what is judged
     assert len(held(expanded, "instances")) == 1
 
 
@@ -74,14 +75,14 @@ def test_settings_rows_and_texts_are_the_users() -> None:
     expanded = plan_audit("planted", columns={"rows": 200}, rows=100, texts=7, training={"hidden": 6, "seed": 5})
     prepare, base, trial = (next(s for s in expanded.plan if s.name.startswith(w)) for w in ("prep", "train", "flips"))
     assert prepare.settings["rows"] == 100
-    assert (base.settings["hidden"], base.settings["seed"], base.settings["epochs"]) == (6, 5, 4)
+    assert (base.settings["hidden"], base.settings["seed"], base.settings["epochs"]) == (6, 5, 12)
     assert trial.settings["texts"] == 7
     assert {s["seed"] for s in trained(expanded)} == {5, 6, 7}  # others than the base's
 
 
 def test_plan_of_pairs() -> None:
     expanded = plan_audit("babi1-generated", "standard", columns=ROWS)
-    assert held(expanded, "experiment") == list(BUDGETS["standard"].experiments)
+    assert held(expanded, "experiment") == [name for name in BUDGETS["standard"].experiments if name != "controls"]
     assert "rationale" in held(expanded, "trial")
     query = plan_audit("babi1-generated", columns=ROWS, training={"decoder": "context+query"})
     assert all(settings["decoder"] == "context+query" for settings in trained(query))
@@ -256,7 +257,7 @@ def test_what_failed_is_said_and_not_judged(tmp_path: Path, monkeypatch: pytest.
     found = run_audit(expanded, tmp_path / "audit", Unlucky, Store(tmp_path / "store"))
     assert list(found.failed.values()) == ["no luck"]
     assert found.answer("stable") == "not tested"
-    assert found.answer("needed") != "not tested"
+    assert found.answer("used") != "not tested"
     assert "Missing, because a step failed: experiment seeds" in Tree.of(found.page.read_text(encoding="utf-8")).text
 
 
@@ -312,7 +313,7 @@ def test_a_model_of_ones_own_gets_a_page(own: Subject, tmp_path: Path) -> None:
     (block,) = found.report.blocks
     assert [section.name for section in block.sections] == list(TRIALS)
     assert len(block.instances) == 6
-    assert found.answer("needed") != "not tested"
+    assert found.answer("used") != "not tested"
     rulings = {r.criterion.name: r for v in found.verdicts for r in v.rulings}
     assert rulings["needed.trained"].why == "the experiment uniform was not run"
     assert rulings["exclusive.texts"].threshold == 0.9

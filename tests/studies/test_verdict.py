@@ -1,4 +1,4 @@
-"""Verdicts: a figure's interval against its threshold, rulings together, and figures that real findings have."""
+"""Verdicts: a figure's interval against its threshold, the one test that decides, and figures of real findings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import re
 
 import pytest
+from verdict_cases import NOTHING, calibrated, of, rates_of, ruling, summaries, verdict
 
 import attentest
 from attentest.audits import Audit
@@ -16,38 +17,25 @@ from attentest.studies.results import EXPERIMENT, TRIAL
 from attentest.studies.verdict import (
     CRITERIA,
     DEFINITIONS,
-    Verdict,
+    Calibration,
     check_failures,
     check_thresholds,
     definitions,
     failed,
     judge,
 )
-from attentest.studies.verdict.definitions import AT_LEAST, AT_MOST, MORE_THAN, PEOPLE
-from attentest.studies.verdict.judge import FAILURES, NO, UNCLEAR, UNTESTED, YES, Ruling, Summaries
+from attentest.studies.verdict.calibration import calibration
+from attentest.studies.verdict.definitions import AT_LEAST, AT_MOST, CALIBRATED, DEFINES, MORE_THAN, PEOPLE
+from attentest.studies.verdict.judge import FAILURES, NO, UNCLEAR, UNTESTED, YES, figure_of
 from attentest.trials import TRIALS
 
 NAN = math.nan
-
-
-def of(low: float, high: float, value: float | None = None) -> Estimate:
-    return Estimate((low + high) / 2 if value is None else value, low, high, 50)
-
-
-def verdict(name: str, summaries: Summaries, thresholds: dict[str, float] | None = None) -> Verdict:
-    return next(v for v in judge(summaries, thresholds) if v.definition.name == name)
-
-
-def ruling(name: str, summaries: Summaries, thresholds: dict[str, float] | None = None) -> Ruling:
-    rulings = verdict(name.partition(".")[0], summaries, thresholds).rulings
-    return next(r for r in rulings if r.criterion.name == name)
-
-
-# one criterion of each side, what it looks at, and its threshold
-SIDES = {
-    AT_LEAST: ("faithful.permutation", (TRIAL, "permutation"), "mean of median TVD", 0.1),
-    MORE_THAN: ("faithful.removal", (TRIAL, "removal"), "mean ΔJS", 0.0),
-    AT_MOST: ("stable.seeds", (EXPERIMENT, "seeds"), "mean JSD of pairs", 0.2),
+UNDEFINED = Estimate(NAN, NAN, NAN, 0)
+SUFFICIENCY, LEFT_OUT, REMOVAL = "faithful.sufficiency", "faithful.leave-one-out", "faithful.removal"
+SIDES = {  # a criterion of each side, and its threshold where no calibration has one
+    AT_LEAST: ("used.permutation", 0.1),
+    MORE_THAN: (REMOVAL, 0.0),
+    AT_MOST: ("exclusive.texts", 0.5),
 }
 
 
@@ -59,83 +47,94 @@ SIDES = {
         (AT_LEAST, 0.05, 0.1, UNCLEAR),
         (AT_LEAST, 0.05, 0.15, UNCLEAR),
         (AT_LEAST, 0.05, 0.09, NO),
-        (AT_LEAST, 0.1, 0.1, UNCLEAR),  # no width: 3/50 may be missed on either side
-        (AT_LEAST, 0.17, 0.17, YES),
         (MORE_THAN, 0.01, 0.02, YES),
         (MORE_THAN, 0.0, 0.02, UNCLEAR),  # touching: 0 is not more than 0
         (MORE_THAN, -0.01, 0.02, UNCLEAR),
         (MORE_THAN, -0.01, 0.0, NO),
         (MORE_THAN, -0.02, -0.01, NO),
-        (MORE_THAN, 0.0, 0.0, UNCLEAR),
-        (AT_MOST, 0.1, 0.15, YES),
-        (AT_MOST, 0.1, 0.2, YES),
-        (AT_MOST, 0.2, 0.3, UNCLEAR),
-        (AT_MOST, 0.1, 0.3, UNCLEAR),
-        (AT_MOST, 0.21, 0.3, NO),
-        (AT_MOST, 0.2, 0.2, UNCLEAR),
-        (AT_MOST, 0.3, 0.3, NO),
+        (AT_MOST, 0.1, 0.45, YES),
+        (AT_MOST, 0.1, 0.5, YES),
+        (AT_MOST, 0.5, 0.6, UNCLEAR),
+        (AT_MOST, 0.4, 0.6, UNCLEAR),
+        (AT_MOST, 0.51, 0.6, NO),
     ],
 )
 def test_an_interval_against_each_side_of_a_threshold(side: str, low: float, high: float, answer: str) -> None:
-    name, place, entry, threshold = SIDES[side]
+    name, threshold = SIDES[side]
     assert (CRITERIA[name].side, CRITERIA[name].threshold) == (side, threshold)
-    found = ruling(name, {place: {entry: of(low, high)}})
-    assert found.answer == answer
-    assert found.figure == of(low, high)
+    found = ruling(name, summaries({name: of(low, high)}))
+    assert (found.answer, found.figure, found.threshold) == (answer, of(low, high), threshold)
     words = {YES: "whole interval meets", NO: "whole interval fails", UNCLEAR: "95 % interval includes"}
-    assert found.why == f"the {words[answer]} the threshold"
+    assert found.why.startswith(f"the {words[answer]} the threshold")
+    assert found.smallest == pytest.approx((high - low) / 2)
 
 
 def test_losses_are_gains_turned_round() -> None:
-    """Accuracy under uniform weights less the model's own is −0.03 [−0.05, −0.02]: 0.03 [0.02, 0.05] are lost."""
-    found = ruling("needed.inference", {(TRIAL, "uniform"): {"difference, uniform": of(-0.05, -0.02, -0.03)}})
+    """F1 trained with uniform weights less the model's own is −0.03 [−0.05, −0.02]: 0.03 [0.02, 0.05] are lost."""
+    found = ruling("needed.trained", summaries({"needed.trained": of(-0.05, -0.02, -0.03)}))
     assert found.figure == Estimate(0.03, 0.02, 0.05, 50)
     assert found.answer == YES
-    gained = ruling("needed.inference", {(TRIAL, "uniform"): {"difference, uniform": of(0.02, 0.05)}})
-    assert gained.answer == NO
+    assert ruling("needed.trained", summaries({"needed.trained": of(0.02, 0.05)})).answer == NO
 
 
 def test_a_figure_set_against_another() -> None:
     """0.5 [0.46, 0.53] − 0.2 [0.16, 0.23]: below by hypot(0.04, 0.03), above by hypot(0.03, 0.04)."""
-    summaries = {
+    apart = {
         (EXPERIMENT, "seeds"): {"mean JSD of pairs": of(0.16, 0.23, 0.2)},
         (TRIAL, "adversary"): {"mean max JSD": of(0.46, 0.53, 0.5)},
     }
-    found = ruling("stable.adversary", summaries)
+    found = ruling("stable.adversary", apart)
     assert found.figure is not None
     assert [found.figure.value, found.figure.low, found.figure.high] == pytest.approx([0.3, 0.25, 0.35])
     assert found.answer == YES
-    assert ruling("stable.adversary", summaries, {"stable.adversary": 0.4}).answer == NO
+    assert ruling("stable.adversary", apart, {"stable.adversary": 0.4}).answer == NO
 
 
 @pytest.mark.parametrize(
     ("figure", "answer", "why"),
     [
-        (Estimate(NAN, NAN, NAN, 0), UNTESTED, "the figure is not defined for these texts"),
+        (UNDEFINED, UNTESTED, "the figure is not defined for these texts"),
         (Estimate(0.5, NAN, NAN, 1), UNCLEAR, "the figure has no interval"),
         (Estimate(0.5, 0.4, NAN, 1), UNCLEAR, "the figure has no interval"),
+        (Estimate(0.5, 0.4, 0.6, 19), UNCLEAR, "19 texts are too few"),
+        (Estimate(0.5, 0.4, 0.6, 20), YES, "the whole interval meets the threshold"),
     ],
 )
-def test_figures_that_are_not_whole(figure: Estimate, answer: str, why: str) -> None:
-    found = ruling("faithful.permutation", {(TRIAL, "permutation"): {"mean of median TVD": figure}})
+@pytest.mark.parametrize("name", ["used.decisions", "informative.information"])
+def test_figures_that_are_not_whole_or_of_few_texts(name: str, figure: Estimate, answer: str, why: str) -> None:
+    """No criterion is excepted, T13 neither."""
+    found = ruling(name, summaries({name: figure}))
     assert (found.answer, found.why) == (answer, why)
+    if name == "used.decisions" and answer == UNCLEAR:  # it decides, and says why it is unclear
+        assert verdict("used", summaries({name: figure})).confidence.endswith(f"; {why}.")
+
+
+def test_an_unclear_figure_says_how_many_texts_would_decide() -> None:
+    """Half a width of 0.02 at 100 texts, and 0.01 from the threshold: four times the texts halve the width."""
+    found = verdict("used", summaries({"used.decisions": of(0.04, 0.08, n=100)}))
+    assert found.deciding is not None
+    assert (found.answer, found.deciding.texts_needed) == (UNCLEAR, 400)
+    assert found.deciding.why == "the 95 % interval includes the threshold; about 400 texts would decide"
+    assert "about 400 texts would decide" in found.confidence
+    clear = verdict("used", summaries({"used.decisions": of(0.06, 0.08, n=100)}))
+    assert clear.deciding is not None
+    assert clear.deciding.texts_needed is None
 
 
 def test_nothing_held_is_not_tested_and_says_what_is_missing() -> None:
-    for found in judge({}):
-        assert found.answer == UNTESTED
+    for found in judge({}, rates=NOTHING):
+        assert (found.answer, found.deciding) == (UNTESTED, None)
         assert found.confidence.startswith("Not tested: the ")
         assert "asking people" not in found.confidence  # never tested: no news
         for one in found.rulings:
             assert (one.answer, one.figure) == (UNTESTED, None)
             wanted = one.criterion.against or one.criterion.asks
             untested = f"the {wanted.kind} {wanted.name} was not run"
-            expected = one.criterion.absent if one.criterion.kind == PEOPLE else untested
-            assert one.why == expected
+            assert one.why == (one.criterion.absent if one.criterion.kind == PEOPLE else untested)
 
 
 def test_what_cannot_be_run_has_its_reason() -> None:
-    plausible = judge({}, impossible={(TRIAL, "rationale"): "the corpus has no rationales"})[-1]
+    plausible = judge({}, impossible={(TRIAL, "rationale"): "the corpus has no rationales"}, rates=NOTHING)[-1]
     assert plausible.confidence == "Not tested: the corpus has no rationales."
 
 
@@ -154,60 +153,278 @@ def test_what_was_not_held_is_named_also_where_it_is_the_one_set_against() -> No
     assert missing.why == "the model has no gradients with respect to its inputs"
 
 
-# by what is left of faithful's tests when the others are not held: its two tests of what is more than 0
-PLAUSIBLE = "weight − tokens in the rationale"
-PLACES = {"removal": "mean ΔJS", "flips": "flips, heaviest − random"}
-FIGURES = {YES: of(0.1, 0.2), NO: of(-0.2, -0.1), UNCLEAR: of(-0.1, 0.1), UNTESTED: Estimate(NAN, NAN, NAN, 0)}
+def test_a_figure_whose_experiment_failed_says_so() -> None:
+    rulings = {r.criterion.name: r for v in judge({}, broken={(EXPERIMENT, "guides")}) for r in v.rulings}
+    assert rulings["informative.guide"].why == "the experiment guides failed"
+    assert rulings["informative.fix"].why == "the experiment fix was not run"
+
+
+def test_weights_that_cannot_move_are_not_set_against_the_seeds() -> None:
+    still = {
+        (EXPERIMENT, "seeds"): {"mean JSD of pairs": of(0.0, 0.01)},
+        (TRIAL, "adversary"): {"mean max JSD": of(0.0, 0.02)},
+    }
+    found = ruling("stable.adversary", still)
+    assert (found.answer, found.why) == (UNTESTED, CRITERIA["stable.adversary"].absent)
+
+
+@pytest.mark.parametrize(("apart", "answer"), [(0.41, YES), (0.4, UNTESTED), (0.1, UNTESTED)])
+def test_an_adversary_counts_for_its_information_when_it_is_far(apart: float, answer: str) -> None:
+    entries = {"Δ weighted τ, adversary": of(0.0, 0.05), "JSD, adversary": of(apart, apart)}
+    found = ruling("informative.adversary", {(EXPERIMENT, "informed-adversary"): entries})
+    assert found.answer == answer
+    assert answer == YES or found.why == CRITERIA["informative.adversary"].absent
+
+
+# which test decides
+
+YES_BY_ONE = summaries({SUFFICIENCY: of(0.6, 0.7), LEFT_OUT: of(0.1, 0.2), REMOVAL: of(0.4, 0.5)})
+ONE_AND_ALL = calibrated(sufficiency=0.95, leave_one_out=0.9, removal=0.99)
+
+
+def test_a_definition_that_is_a_figure_is_decided_by_it_whatever_the_others_say() -> None:
+    found = verdict("used", summaries({"used.decisions": of(0.2, 0.3), "used.permutation": of(0.01, 0.02)}))
+    assert found.answer == YES
+    assert [r.criterion.name for r in found.rulings if r.decides] == ["used.decisions"]
+    assert found.confidence == (
+        "decisions 0.250 [0.200, 0.300] meets the threshold (at least 0.05). Evidence to the contrary: permutation."
+    )
+    alone = verdict("used", summaries({"used.permutation": of(0.2, 0.3)}))
+    assert (alone.answer, alone.deciding) == (UNTESTED, None)
+    assert alone.confidence == "Not tested: only evidence that does not decide (permutation)."
+
+
+def test_without_a_calibration_no_calibrated_test_decides() -> None:
+    found = verdict("faithful", YES_BY_ONE)
+    assert (found.answer, found.deciding) == (UNTESTED, None)
+    assert found.confidence == "Not tested: only evidence that does not decide (sufficiency, leave-one-out, removal)."
+    assert [r.answer for r in found.rulings if r.figure is not None] == [YES, NO, YES]
 
 
 @pytest.mark.parametrize(
-    ("removal", "flips", "together"),
+    ("areas", "best", "answer"),
     [
-        (YES, YES, YES),
-        (YES, UNTESTED, YES),
-        (YES, UNCLEAR, UNCLEAR),
-        (UNCLEAR, UNTESTED, UNCLEAR),
-        (YES, NO, NO),
-        (UNCLEAR, NO, NO),
-        (NO, UNTESTED, NO),
-        (UNTESTED, UNTESTED, UNTESTED),
+        ({"sufficiency": 0.95, "leave_one_out": 0.9}, SUFFICIENCY, YES),
+        ({"sufficiency": 0.9, "leave_one_out": 0.95}, LEFT_OUT, NO),
+        ({"comprehensiveness": 0.99, "leave_one_out": 0.9}, LEFT_OUT, NO),  # the best was not run
     ],
 )
-def test_no_beats_unclear_beats_yes(removal: str, flips: str, together: str) -> None:
-    for first, second in ((removal, flips), (flips, removal)):
-        entries = zip(PLACES.items(), (first, second), strict=True)
-        found = verdict("faithful", {(TRIAL, trial): {entry: FIGURES[a]} for (trial, entry), a in entries})
-        assert found.answer == together
-        held = [answer for answer in (first, second) if answer != UNTESTED]
-        count = f"{held.count(together)} of {len(held)} test"
-        begins = {YES: f"Passes {count}", NO: f"Fails {count}", UNCLEAR: "Inconclusive: ", UNTESTED: "Not tested: "}
-        assert found.confidence.startswith(begins[together])
-        assert ("; not tested: permutation, gradient, " in found.confidence) == bool(held)
+def test_the_best_calibrated_test_decides_alone(areas: dict[str, float], best: str, answer: str) -> None:
+    found = verdict("faithful", YES_BY_ONE, rates=calibrated(**areas))
+    assert [r.criterion.name for r in found.rulings if r.decides] == [best]
+    assert found.answer == answer
+    assert f"Evidence to the contrary: {'leave-one-out' if answer == YES else 'sufficiency'}" in found.confidence
 
 
-def test_how_sure_names_the_tests_that_decide() -> None:
-    summaries = {(TRIAL, "removal"): {"mean ΔJS": FIGURES[NO]}, (TRIAL, "flips"): {PLACES["flips"]: FIGURES[UNCLEAR]}}
-    assert verdict("faithful", summaries).confidence.startswith("Fails 1 of 2 tests: removal; not tested: ")
-    unclear = {(TRIAL, "removal"): {"mean ΔJS": FIGURES[YES]}, (TRIAL, "flips"): {PLACES["flips"]: FIGURES[UNCLEAR]}}
-    expected = "Inconclusive: the 95 % interval includes the threshold (flips); not tested: "
-    assert verdict("faithful", unclear).confidence.startswith(expected)
-    whole = {(TRIAL, "rationale"): {"heaviest token in the rationale": of(0.6, 0.7), PLAUSIBLE: of(0.1, 0.2)}}
-    assert verdict("plausible", whole).confidence == "Passes 2 of 2 tests; not tested: people."
-    several = {(TRIAL, "rationale"): {"heaviest token in the rationale": of(0.4, 0.7), PLAUSIBLE: Estimate(0, 0, 1, 5)}}
-    assert verdict("plausible", several).confidence == (
-        "Inconclusive: the 95 % interval includes the threshold (heaviest); 5 texts are too few (weight); "
-        "not tested: people."
+def test_a_test_that_the_calibration_found_wanting_does_not_decide() -> None:
+    poor = rates_of(first_auroc=0.99, decides=False, why="AUROC 0.70 is below 0.85")
+    rates = Calibration({LEFT_OUT: poor, SUFFICIENCY: rates_of(first_auroc=0.9)})
+    found = verdict("faithful", YES_BY_ONE, rates=rates)
+    assert found.deciding is not None
+    assert (found.deciding.criterion.name, found.answer) == (SUFFICIENCY, YES)
+
+
+def test_evidence_never_decides_whatever_a_calibration_says() -> None:
+    found = verdict(
+        "plausible",
+        summaries({"plausible.weight": of(0.1, 0.2)}),
+        rates=Calibration({"plausible.weight": rates_of(threshold=0.0)}),
     )
+    assert (found.answer, found.deciding) == (UNTESTED, None)
+    for definition in DEFINITIONS.values():
+        assert any(c.role in (DEFINES, CALIBRATED) for c in definition.criteria)
 
 
-def test_thresholds_can_be_set_one_by_one() -> None:
-    summaries = {(TRIAL, "permutation"): {"mean of median TVD": of(0.15, 0.18)}}
-    assert ruling("faithful.permutation", summaries).answer == YES
-    stricter = ruling("faithful.permutation", summaries, {"faithful.permutation": 0.2})
-    assert (stricter.answer, stricter.threshold) == (NO, 0.2)
-    assert ruling("faithful.permutation", summaries, {"faithful.sets": 0.9}).threshold == 0.1
-    assert check_thresholds({"faithful.gradient": 1})["faithful.gradient"] == 1.0
+def control(**figures: Estimate) -> dict[tuple[str, str], dict[str, Estimate]]:
+    return summaries({f"faithful.{name.replace('_', '-')}": figure for name, figure in figures.items()})
+
+
+TOLD_APART = {
+    "positive": control(removal=of(0.2, 0.4), sufficiency=of(0.8, 0.9)),
+    "null": control(removal=of(0.1, 0.3), sufficiency=of(0.0, 0.1)),  # removal: the two overlap
+    "deceptive": control(removal=of(0.0, 0.1), sufficiency=of(0.1, 0.2)),
+}
+
+
+def test_a_test_that_is_blind_to_the_controls_leaves_the_decision_to_the_next_best() -> None:
+    without = verdict("faithful", YES_BY_ONE, rates=ONE_AND_ALL)
+    assert without.deciding is not None
+    assert without.deciding.criterion.name == REMOVAL
+    found = verdict("faithful", YES_BY_ONE, rates=ONE_AND_ALL, controls=TOLD_APART)
+    assert found.deciding is not None
+    assert found.deciding.criterion.name == SUFFICIENCY
+    assert found.deciding.controls == {
+        "positive": of(0.8, 0.9),
+        "null": of(0.0, 0.1),
+        "deceptive": of(0.1, 0.2),
+    }
+    assert found.as_dict()["rulings"][1]["controls"]["null"] == of(0.0, 0.1).as_dict()
+
+
+def test_where_no_test_tells_the_controls_apart_the_verdict_is_unclear() -> None:
+    alike = {name: control(removal=of(0, 1), sufficiency=of(0, 1)) for name in ("positive", "null")}
+    alike["positive"] |= control(leave_one_out=of(0.1, 0.2))  # no other has a figure: not known to be blind
+    rates = calibrated(removal=0.9, sufficiency=0.95)
+    found = verdict("faithful", YES_BY_ONE, rates=rates, controls=alike)
+    assert (found.answer, found.deciding) == (UNCLEAR, None)
+    expected = "Inconclusive: no test tells this audit's own controls apart (sufficiency, removal)."
+    assert found.confidence == expected
+    other = verdict("faithful", YES_BY_ONE, rates=calibrated(leave_one_out=0.9), controls=alike)
+    assert other.answer == NO
+    none = verdict("faithful", YES_BY_ONE, controls=alike)  # none may decide, blind or not
+    assert (none.answer, none.confidence[:34]) == (UNTESTED, "Not tested: only evidence that doe")
+
+
+@pytest.mark.parametrize("left", [("positive",), ("null", "deceptive")])
+def test_controls_of_one_kind_blind_no_test(left: tuple[str, ...]) -> None:
+    """A control that is not what it was made to be is left out: there is nothing to tell apart."""
+    some = {name: TOLD_APART[name] for name in left}
+    found = verdict("faithful", YES_BY_ONE, rates=ONE_AND_ALL, controls=some)
+    assert found.deciding is not None
+    assert found.deciding.criterion.name == REMOVAL
+
+
+def test_controls_do_not_blind_what_defines() -> None:
+    same = summaries({"used.decisions": of(0, 1)})
+    found = verdict("used", summaries({"used.decisions": of(0.2, 0.3)}), controls={"positive": same, "null": same})
+    assert found.answer == YES
+
+
+def test_what_decides_is_the_figure_over_all_trainings_where_there_is_one() -> None:
+    """One training may be an exception; where a figure is not defined over all of them, that of the one counts."""
+    one = summaries({SUFFICIENCY: of(0.6, 0.7)})
+    for over, expected in ((of(0.1, 0.8), UNCLEAR), (UNDEFINED, YES)):
+        seeds = {(EXPERIMENT, "seeds"): {"sufficiency position, over trainings": over}}
+        assert verdict("faithful", one | seeds, rates=calibrated(sufficiency=0.9)).answer == expected
+
+
+# weights that single out nothing, and attention that is of no use
+
+
+def uniform(entropy: Estimate) -> dict[tuple[str, str], dict[str, Estimate]]:
+    found = summaries({"used.decisions": of(0.2, 0.3), "needed.trained": of(-0.05, -0.02), **ALL_FAITHFUL})
+    found[TRIAL, "uniform"]["normalised entropy of the weights"] = entropy
+    return found
+
+
+ALL_FAITHFUL = {SUFFICIENCY: of(0.6, 0.7), "stable.seeds": of(0.9, 0.95), "plausible.weight": of(0.1, 0.2)}
+
+
+def test_near_uniform_weights_are_said_to_be_so_and_nothing_but_their_use_is_judged() -> None:
+    rates = calibrated(sufficiency=0.9)
+    for found in judge(uniform(of(0.96, 0.98)), rates=rates):
+        if found.definition.name in ("used", "needed"):
+            assert found.answer == YES
+            continue
+        assert (found.answer, found.deciding) == (UNTESTED, None)
+        why = "the weights are near uniform (normalised entropy 0.97): they single out no tokens"
+        assert found.confidence == f"Not tested: {why}."
+        assert {(r.answer, r.why) for r in found.rulings} == {(UNTESTED, why)}
+    assert verdict("faithful", uniform(of(0.96, 0.98)), rates=rates).rulings[1].figure == of(0.6, 0.7)  # still shown
+
+
+@pytest.mark.parametrize("entropy", [of(0.94, 0.98), of(0.5, 0.6), UNDEFINED])
+def test_weights_that_are_not_clearly_near_uniform_are_judged(entropy: Estimate) -> None:
+    assert verdict("faithful", uniform(entropy), rates=calibrated(sufficiency=0.9)).answer == YES
+
+
+@pytest.mark.parametrize(
+    ("used", "needed", "matters"),
+    [
+        (of(0.0, 0.01), of(0.0, 0.02), False),  # needed: F1 is gained
+        (of(0.2, 0.3), of(0.0, 0.02), True),
+        (of(0.0, 0.01), of(-0.05, -0.02), True),
+        (of(0.0, 0.1), of(0.0, 0.02), True),  # used: unclear
+        (of(0.0, 0.01), UNDEFINED, True),  # needed: not tested
+    ],
+)
+def test_attention_that_is_neither_used_nor_needed_is_of_no_consequence(
+    used: Estimate, needed: Estimate, matters: bool
+) -> None:
+    found = judge(summaries({"used.decisions": used, "needed.trained": needed}), rates=NOTHING)
+    assert {v.definition.name for v in found if not v.of_consequence} == (
+        set() if matters else set(DEFINITIONS) - {"used", "needed"}
+    )
+    assert found[-1].as_dict()["of_consequence"] == matters
+
+
+# exclusive, where no adversary got far
+
+
+def searched(jsd: Estimate, tvd: float = 0.02, **more: Estimate) -> dict[tuple[str, str], dict[str, Estimate]]:
+    entries = {"JSD, furthest": jsd, "TVD, furthest": of(tvd, tvd), "λ, strongest": of(0.002, 0.002)}
+    return {(EXPERIMENT, "adversary"): {**entries, **more}}
+
+
+def test_no_far_adversary_is_a_yes_that_claims_no_proof() -> None:
+    found = verdict("exclusive", searched(of(0.2, 0.3)))
+    assert found.deciding is not None
+    assert (found.answer, found.deciding.criterion.name) == (YES, "exclusive.search")
+    assert found.deciding.why == "other weights were not found with λ up to 0.002, which is no proof"
+    assert found.confidence == (
+        "search 0.250 [0.200, 0.300] meets the threshold (at most 0.4); other weights were not found with λ up to "
+        "0.002, which is no proof."
+    )
+    assert "proven" not in found.confidence
+    model = next(r for r in found.rulings if r.criterion.name == "exclusive.model")
+    assert (model.answer, model.why) == (UNTESTED, "no λ tried moved the attention to a JSD above 0.4")
+
+
+@pytest.mark.parametrize(
+    ("jsd", "answer"),
+    [(of(0.35, 0.45), UNCLEAR), (of(0.42, 0.5), NO)],  # λ is chosen on dev: on test it may be further
+)
+def test_how_far_the_furthest_got_on_the_test_texts_counts(jsd: Estimate, answer: str) -> None:
+    assert verdict("exclusive", searched(jsd)).answer == answer
+
+
+def test_an_adversary_that_decides_otherwise_was_no_search() -> None:
+    found = verdict("exclusive", searched(of(0.2, 0.3), tvd=0.3))
+    assert found.answer == UNTESTED
+    assert found.rulings[1].why == CRITERIA["exclusive.search"].absent
+
+
+def test_a_far_adversary_decides_by_what_it_loses() -> None:
+    far = {"JSD, far": of(0.5, 0.6), "F1, far − base": of(-0.01, 0.0)}
+    found = verdict("exclusive", searched(of(0.5, 0.6), **far))
+    assert found.deciding is not None
+    assert (found.answer, found.deciding.criterion.name) == (NO, "exclusive.model")
+    assert found.rulings[1].answer == UNTESTED
+
+
+# thresholds, and what the page says of them
+
+
+def test_your_threshold_goes_before_the_calibrated_one_and_that_before_the_usual_one() -> None:
+    figures, rates = summaries({SUFFICIENCY: of(0.35, 0.45)}), calibrated(sufficiency=0.9)
+    usual = ruling(SUFFICIENCY, figures)
+    assert (usual.threshold, usual.source, usual.answer) == (0.5, CRITERIA[SUFFICIENCY].source, NO)
+    measured = ruling(SUFFICIENCY, figures, rates=rates)
+    assert (measured.threshold, measured.answer) == (0.3, YES)
+    assert measured.source == "calibrated on models of known truth"
+    own = ruling(SUFFICIENCY, figures, {SUFFICIENCY: 0.4}, rates)
+    assert (own.threshold, own.source, own.answer) == (0.4, "set by you", UNCLEAR)
+    other = ruling(SUFFICIENCY, figures, {LEFT_OUT: 0.4}, rates)
+    assert (other.threshold, other.source) == (0.3, "calibrated on models of known truth")
+
+
+def test_rates_are_those_of_the_number_of_texts_and_of_the_calibrated_threshold_only() -> None:
+    rates = calibrated(sufficiency=0.9)
+    for n, texts in ((30, 50), (50, 50), (199, 50), (200, 200), (5000, 200)):
+        found = verdict("faithful", summaries({SUFFICIENCY: of(0.6, 0.7, n=n)}), rates=rates)
+        assert found.deciding is not None
+        assert found.deciding.rates is not None
+        assert found.deciding.rates.texts == texts
+        assert f"On models of known truth with {texts} texts: hit rate " in found.confidence
+    own = verdict("faithful", summaries({SUFFICIENCY: of(0.6, 0.7)}), {SUFFICIENCY: 0.4}, rates)
+    assert own.confidence.endswith("Its error rate is not known.")
+
+
+def test_thresholds_are_complete_and_numbers() -> None:
+    assert check_thresholds({"faithful.gradient": 1}, NOTHING)["faithful.gradient"] == 1.0
     assert set(check_thresholds({})) == set(CRITERIA)
+    stale = Calibration({"faithful.of-an-earlier-version": rates_of()})
+    assert set(check_thresholds({}, stale)) == set(CRITERIA)
 
 
 @pytest.mark.parametrize("value", [True, math.inf, -math.inf, NAN, "0.5", None, [0.5], 10**309])
@@ -223,41 +440,50 @@ def test_an_unknown_threshold_suggests_the_nearest() -> None:
         check_thresholds({"needed": 0.5})  # a definition has no threshold of its own
 
 
+def test_the_position_of_a_figure_is_between_its_null_and_its_ceiling() -> None:
+    entries = {"τ attention – leave-one-out": of(0.2, 0.4), "null of leave-one-out": of(0.1, 0.1)}
+    ceiling = {"τ gradient-input-fixed – leave-one-out": of(0.5, 0.5)}
+    found = ruling(LEFT_OUT, {(TRIAL, "correlation"): {**entries, **ceiling}})
+    assert (found.null, found.ceiling) == (of(0.1, 0.1), of(0.5, 0.5))
+    assert found.position == pytest.approx(0.5)
+    assert ruling(LEFT_OUT, {(TRIAL, "correlation"): entries}).position is None
+    flat = {"τ gradient-input-fixed – leave-one-out": of(0.1, 0.1)}
+    assert ruling(LEFT_OUT, {(TRIAL, "correlation"): {**entries, **flat}}).position is None
+
+
 def test_verdicts_to_fail_on() -> None:
     assert len(FAILURES) == 3 * len(DEFINITIONS)
-    assert check_failures(["not-faithful", "untested-plausible"]) == ["not-faithful", "untested-plausible"]
+    assert check_failures(["not-faithful", "not-used"]) == ["not-faithful", "not-used"]
     with pytest.raises(attentest.InputError, match="did you mean 'not-faithful'"):
         check_failures(["not-faithfull"])
-    found = judge(
-        {(TRIAL, "removal"): {"mean ΔJS": FIGURES[NO]}, (TRIAL, "uniform"): {"difference, uniform": of(-1, 1)}}
-    )
-    on = ["not-faithful", "not-needed", "unclear-needed", "untested-stable", "unclear-faithful"]
-    assert failed(found, on) == ["not-faithful", "unclear-needed", "untested-stable"]
+    figures = {"used.decisions": of(0.0, 0.01), "needed.trained": of(-1, 1), SUFFICIENCY: of(0.0, 0.1)}
+    found = judge(summaries(figures), rates=calibrated(sufficiency=0.9))
+    on = ["not-faithful", "not-needed", "unclear-needed", "not-used", "unclear-used", "untested-stable"]
+    assert failed(found, on) == ["not-faithful", "unclear-needed", "not-used", "untested-stable"]
     assert failed(found, []) == []
-
-
-def test_a_model_without_verdicts_fails_on_none() -> None:
-    """Its training failed, say, which is told of itself."""
-    assert failed([], ["not-faithful", "untested-stable"]) == []
+    assert failed([], on) == []  # a model without verdicts: its training failed, which is told of itself
 
 
 def test_verdicts_are_json() -> None:
-    summaries = {(TRIAL, "permutation"): {"mean of median TVD": of(0.1, 0.2)}}
-    content = [json.loads(json.dumps(v.as_dict(), allow_nan=False)) for v in judge(summaries)]
+    found = judge(YES_BY_ONE, rates=ONE_AND_ALL, controls=TOLD_APART)
+    content = [json.loads(json.dumps(v.as_dict(), allow_nan=False)) for v in found]
     assert [row["definition"] for row in content] == list(DEFINITIONS)
-    (held,) = [row for v in content for row in v["rulings"] if row["figure"]]
-    assert held["name"] == "faithful.permutation"
-    assert held["figure"] == pytest.approx({"value": 0.15, "low": 0.1, "high": 0.2, "n": 50})
-    assert (held["side"], held["threshold"], held["answer"]) == (AT_LEAST, 0.1, YES)
+    (decides,) = [row for v in content for row in v["rulings"] if row["decides"]]
+    assert decides["name"] == SUFFICIENCY
+    assert decides["figure"] == pytest.approx({"value": 0.65, "low": 0.6, "high": 0.7, "n": 50})
+    assert (decides["side"], decides["threshold"], decides["answer"]) == (AT_LEAST, 0.3, YES)
+    assert decides["rates"]["texts"] == 50
 
 
-PAPERS = r"(Jain & Wallace|Wiegreffe & Pinter|Serrano & Smith|Vashishth et al\.|Wen et al\.|Meister et al\.)"
+PAPERS = (
+    r"(Jain & Wallace|Wiegreffe & Pinter|Serrano & Smith|Vashishth et al\.|Wen et al\.|Meister et al\.|DeYoung et al\.)"
+)
 
 
 @pytest.mark.parametrize("name", CRITERIA)
 def test_every_threshold_has_a_source(name: str) -> None:
     source = CRITERIA[name].source
-    as_other = re.fullmatch(r"the same as for (\S+)", source)
+    as_other = re.fullmatch(r"(?:our convention, )?the same as for (\S+)", source)
     if as_other:
         assert CRITERIA[as_other.group(1)].threshold == CRITERIA[name].threshold
         source = CRITERIA[as_other.group(1)].source
@@ -267,10 +493,10 @@ def test_every_threshold_has_a_source(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
-def test_every_definition_has_a_meaning_and_a_caveat(name: str) -> None:
+def test_every_definition_has_a_meaning_a_caveat_and_a_truth(name: str) -> None:
     definition = DEFINITIONS[name]
-    assert definition.means.endswith(".")
-    assert definition.caveat.endswith(".")
+    for sentence in (definition.means, definition.caveat, definition.truth):
+        assert sentence.endswith(".")
     assert re.search(PAPERS + r" \d{4}", definition.paper)
     for criterion in definition.criteria:
         assert criterion.name.startswith(f"{name}.")
@@ -278,50 +504,30 @@ def test_every_definition_has_a_meaning_and_a_caveat(name: str) -> None:
         assert criterion.trial in known
 
 
+def test_the_calibration_of_the_package_knows_criteria_only() -> None:
+    found = calibration()
+    assert set(found.tests) <= {name for name, c in CRITERIA.items() if c.role == CALIBRATED}
+    assert set(found.verdicts) <= set(DEFINITIONS)
+
+
 def test_every_criterion_finds_its_figure_in_real_findings(audited: Audit, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With every trial and experiment held, and any adversary far enough, only people are missing."""
+    """With every trial and experiment held, and any adversary far enough, only people are missing, and a search that
+    found something."""
     sections = audited.report.blocks[0].sections
-    summaries = {(section.kind, section.name): section.summary for section in sections}
-    assert set(summaries) == {(TRIAL, name) for name in TRIALS} | {(EXPERIMENT, name) for name in EXPERIMENTS}
+    real = {(section.kind, section.name): section.summary for section in sections}
+    audits = {name for name in EXPERIMENTS if name != "zoo"}
+    assert set(real) == {(TRIAL, name) for name in TRIALS} | {(EXPERIMENT, name) for name in audits}
     monkeypatch.setattr(definitions, "FAR", -1.0)
     monkeypatch.setattr(definitions, "NEAR", -1.0)
-    rulings = {r.criterion.name: r for v in judge(summaries) for r in v.rulings}
+    real[TRIAL, "uniform"] = {k: v for k, v in real[TRIAL, "uniform"].items() if "entropy" not in k}  # hardly trained
+    rulings = {r.criterion.name: r for v in judge(real, rates=NOTHING) for r in v.rulings}
     assert set(rulings) == set(CRITERIA)
-    without = [name for name, r in rulings.items() if r.figure is None or r.answer == UNTESTED]
-    assert without == ["plausible.people"]
+    without = [name for name, criterion in CRITERIA.items() if figure_of(criterion, real) is None]
+    assert without == ["exclusive.search", "plausible.people"]
+    monkeypatch.setattr(definitions, "IMITATES", 1.0)
+    near = {k: v for k, v in real[EXPERIMENT, "adversary"].items() if k not in ("JSD, far", "F1, far − base")}
+    assert ruling("exclusive.search", {(EXPERIMENT, "adversary"): near}).figure is not None
     for name, found in rulings.items():
         if found.figure is not None:
             assert found.figure.low <= found.figure.value <= found.figure.high, name
             assert found.answer in (YES, NO, UNCLEAR)
-
-
-def test_few_texts_decide_nothing() -> None:
-    few = ruling("faithful.permutation", {(TRIAL, "permutation"): {"mean of median TVD": Estimate(0.5, 0.4, 0.6, 19)}})
-    assert (few.answer, few.why) == (UNCLEAR, "19 texts are too few")
-    information = {(TRIAL, "information"): {"weighted τ": Estimate(0.9, 0.85, 0.95, 5)}}
-    assert ruling("informative.information", information).answer == YES  # over clusterings, not over texts
-
-
-def test_weights_that_cannot_move_are_not_set_against_the_seeds() -> None:
-    found = {
-        (EXPERIMENT, "seeds"): {"mean JSD of pairs": of(0.0, 0.01)},
-        (TRIAL, "adversary"): {"mean max JSD": of(0.0, 0.02)},
-    }
-    still = ruling("stable.adversary", found)
-    assert (still.answer, still.why) == (UNTESTED, CRITERIA["stable.adversary"].absent)
-
-
-def test_a_figure_that_is_not_defined_and_one_whose_experiment_failed_say_so() -> None:
-    nothing = {(TRIAL, "correlation"): {"τ attention – leave-one-out": Estimate(math.nan, math.nan, math.nan, 0)}}
-    assert ruling("faithful.leave-one-out", nothing).why == "the figure is not defined for these texts"
-    rulings = {r.criterion.name: r for v in judge({}, broken={(EXPERIMENT, "guides")}) for r in v.rulings}
-    assert rulings["informative.guide"].why == "the experiment guides failed"
-    assert rulings["informative.fix"].why == "the experiment fix was not run"
-
-
-@pytest.mark.parametrize(("apart", "answer"), [(0.41, YES), (0.4, UNTESTED), (0.1, UNTESTED)])
-def test_an_adversary_counts_for_its_information_when_it_is_far(apart: float, answer: str) -> None:
-    entries = {"Δ weighted τ, adversary": of(0.0, 0.05), "JSD, adversary": of(apart, apart)}
-    found = ruling("informative.adversary", {(EXPERIMENT, "informed-adversary"): entries})
-    assert found.answer == answer
-    assert answer == YES or found.why == CRITERIA["informative.adversary"].absent

@@ -341,7 +341,8 @@ def _lacks(summary: Summary) -> list[str]:
     """What the verdicts of this version have, and the folder does not."""
     done = {(ref.kind, ref.name) for ref in summary.findings} | {(f.kind, f.name) for f in summary.failed}
     trained = any(kind == EXPERIMENT for kind, _ in done)
-    without = bool(summary.blocks) and (EXPERIMENT, Controls.name) not in done
+    told = any(note.startswith(f"The experiment {Controls.name} ") for note in summary.notes)  # why they are left out
+    without = bool(summary.blocks) and (EXPERIMENT, Controls.name) not in done and not told
     controls = [LEFT_OUT if trained else NO_CONTROLS] if without else []
     made_here = any(about.settings is not None for about in summary.blocks.values())
     missing = [name for name in TRIALS if not trial_class(name).needs_rationale and (TRIAL, name) not in done]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,10 @@ def _models(corpus: str, architecture: str, table: pa.Table) -> list[KnownModel]
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in table.to_pylist():
         rows.setdefault(row["model"], []).append(row)
-    return [_model(corpus, architecture, name, own) for name, own in rows.items()]
+    found = [_model(corpus, architecture, name, own) for name, own in rows.items()]
+    unproven = {model.kind for model in found if model.seed is not None and not model.proven}
+    # several seeds of a kind are what they were made to be if each of them is
+    return [replace(m, proven=m.kind not in unproven) if m.seed is None else m for m in found]
 
 
 def _model(corpus: str, architecture: str, name: str, rows: Sequence[Mapping[str, Any]]) -> KnownModel:

@@ -61,14 +61,15 @@ def plan_zoo(
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
     chosen = BUDGETS[budget]
+    own = {**(options or {}), "rows": chosen.rows, **PLANTED}
+    text = load(real, **own)
     found = StudyPlan(_study(chosen, 1), budget, "calibration", device=device)
     for difficulty, seeds in chosen.seeds.items():
         generated = {"rows": chosen.rows, "difficulty": difficulty, "name": f"planted {difficulty:g}"}
         found.study = _study(chosen, seeds)
         add_corpus(found, "planted", generated, load("planted", **generated))
-    own = {**(options or {}), "rows": chosen.rows, **PLANTED}
     found.study = _study(chosen, 1)
-    add_corpus(found, real, own, load(real, **own))
+    add_corpus(found, real, own, text)
     found.settings = {"budget": budget, "real": real}
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,10 @@ class Case:
     @property
     def last(self) -> Estimate:
         return self.figures[max(self.figures)]
+
+    def at(self, texts: int) -> Estimate:
+        """From so many texts, or from as many as there are."""
+        return self.figures[max(n for n in self.figures if n <= texts)]
 
 
 def calibrate(models: Sequence[KnownModel], set_on: Sequence[str], signature: Mapping[str, Any]) -> Calibration:
@@ -94,8 +98,7 @@ def _test(criterion: Criterion, first: Sequence[Case], second: Sequence[Case]) -
     sign = -1 if criterion.side == AT_MOST else 1
     threshold = sign * best_threshold(_scores(criterion, first, True), _scores(criterion, first, False))
     threshold = float(f"{threshold:.3g}")
-    sizes = sorted({texts for case in second for texts in case.figures})
-    rates = [rates_at(criterion, threshold, second, texts) for texts in sizes]
+    rates = [rates_at(criterion, threshold, second, texts) for texts in sizes_of(second)]
     answers = Counter(answer_of(criterion.side, threshold, case.last) for case in (*first, *second))
     one = max(answers.values()) / sum(answers.values())
     measured = area(criterion, second)
@@ -107,9 +110,16 @@ def _test(criterion: Criterion, first: Sequence[Case], second: Sequence[Case]) -
     return TestRates(threshold, measured, area(criterion, first).value, one, not reasons, "; ".join(reasons), rates)
 
 
+def sizes_of(cases: Sequence[Case]) -> list[int]:
+    """Numbers of texts that all cases have, and the largest of all: corpora differ in how many texts are marked."""
+    shared = set.intersection(*(set(case.figures) for case in cases))
+    return sorted({*shared, max(max(case.figures) for case in cases)})
+
+
 def rates_at(criterion: Criterion, threshold: float, cases: Sequence[Case], texts: int) -> Rates:
-    there = [case for case in cases if texts in case.figures]
-    answers = [(case.truth, answer_of(criterion.side, threshold, case.figures[texts])) for case in there]
+    """Of cases that have fewer texts, all of these count."""
+    there = [case for case in cases if min(case.figures) <= texts]
+    answers = [(case.truth, answer_of(criterion.side, threshold, case.at(texts))) for case in there]
 
     def share(truth: bool | None, answer: str) -> float:
         some = [given == answer for known, given in answers if truth is None or known == truth]
@@ -135,7 +145,3 @@ def confusions(models: Sequence[KnownModel], rates: Calibration) -> dict[str, Co
         if any(counts.values()):
             found[name] = Confusion(texts, {truth: dict(row) for truth, row in counts.items()})
     return found
-
-
-def as_json(found: Calibration) -> dict[str, Any]:
-    return asdict(found)

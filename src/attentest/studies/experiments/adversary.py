@@ -67,6 +67,8 @@ class TrainedAdversary(Experiment):
         "far": "JSD, far",
         "change": "F1, far − base",
         "reached": "JSD, furthest",  # there whether or not one is far
+        "moved": "TVD, furthest",
+        "strongest": "λ, strongest",
     }
     question: ClassVar[str] = "Can a model be trained to make the same predictions with different attention?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §4, Tables 4 and 5, Fig. 5 and 6"
@@ -128,7 +130,9 @@ class TrainedAdversary(Experiment):
         rows += _instance_adversaries(findings[f"{BASE} adversary"].summary, [str(n) for n in np.unique(predicted)])
         by_strength = {strength: on_dev(self._trained(runs, strength)) for strength in self.lambdas}
         furthest = furthest_on_dev(by_strength)
-        summary["JSD, furthest"] = summary[f"JSD, λ = {furthest:g}"]
+        summary |= {f"{name}, furthest": summary[f"{name}, λ = {furthest:g}"] for name in ("JSD", "TVD")}
+        strongest = max(self.lambdas)
+        summary["λ, strongest"] = Estimate(strongest, strongest, strongest, len(predicted))
         best = best_far_on_dev(by_strength, self.far)
         if best is None:
             answer = (

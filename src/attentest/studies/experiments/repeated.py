@@ -111,4 +111,10 @@ def estimate_over(found: Sequence[Estimate]) -> Estimate:
     below, above = (np.mean([one.value - one.low for one in found]), np.mean([one.high - one.value for one in found]))
     value = float(values.mean())
     over_texts = Estimate(value, value - float(below), value + float(above), min(one.n for one in found))
-    return over_trainings(over_texts, values) if len(found) >= FEWEST else over_texts
+    if len(found) < FEWEST:
+        return over_texts
+    wide = over_trainings(over_texts, values)
+    # what stays within 0 and 1 in every training is a share, or close to one
+    low = max(wide.low, 0.0) if all(one.low >= 0 for one in found) else wide.low
+    high = min(wide.high, 1.0) if all(one.high <= 1 for one in found) else wide.high
+    return Estimate(wide.value, low, high, wide.n)

@@ -98,7 +98,7 @@ class Zoo(Experiment):
             ]
         rows += self._stability(runs)
         models = len(runs)
-        proven = len({row["model"] for row in rows if row["proven"]})
+        proven = len({row["model"] for row in rows if row["proven"] and row["seed"] is not None})
         answer = f"{models} models, {proven} of them proven to be what they were made to be."
         summary = {"models": _count(models), "proven": _count(proven)}
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary), [])

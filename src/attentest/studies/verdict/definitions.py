@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ Figure = Callable[[Figures], Estimate | None]
 AT_LEAST, MORE_THAN, AT_MOST = "at least", "more than", "at most"
 TOKENS, STATES, MODELS = "tokens", "states", "models"  # what a test changes: the text, the weights over states, a model
 DEFINES, CALIBRATED, EVIDENCE = "defines", "calibrated", "evidence"  # how a test may decide
+IMITATES = 0.1  # mean TVD to the base, above which an adversary makes other predictions
 NEAR = 0.1  # JSD of adversaries that cannot move: seeds are not set against these
 
 
@@ -67,6 +69,7 @@ class Criterion:
     ceiling: Figure | None = None  # what other measures reach among themselves
     absent: str = ""  # why a trial that was run may not have the figure
     against: Asked | None = None  # another one that the figure is set against
+    searched: Callable[[Figures], str] | None = None  # how, where a yes only means that a search found nothing
 
     @property
     def number(self) -> str:
@@ -109,12 +112,18 @@ def _of(asked: Asked, key: str, sign: int = 1) -> Figure:
     return figure
 
 
+def _fixed(value: float) -> Figure:
+    """A reference that is a number by construction."""
+    return lambda figures: Estimate(value, value, value, 0)
+
+
 def _over_trainings(asked: Asked, key: str) -> Figure:
     """The figure over all trainings that were examined, or that of the one."""
     alone = _of(asked, key)
 
     def figure(figures: Figures) -> Estimate | None:
-        return figures(Seeds.kind, Seeds.name, over_trainings(asked.keys[key])) or alone(figures)
+        found = figures(Seeds.kind, Seeds.name, over_trainings(asked.keys[key]))
+        return alone(figures) if found is None or math.isnan(found.value) else found
 
     return figure
 
@@ -141,6 +150,17 @@ def _if_far(asked: Asked, key: str) -> Figure:
         return wanted(figures) if apart is not None and apart.value > FAR else None
 
     return figure
+
+
+def _if_none_far(figures: Figures) -> Estimate | None:
+    """How far an adversary got that makes the same predictions, where none is far."""
+    far, reached, moved = (_of(TrainedAdversary, key)(figures) for key in ("far", "reached", "moved"))
+    return reached if far is None and moved is not None and moved.value <= IMITATES else None
+
+
+def _up_to_lambda(figures: Figures) -> str:
+    strongest = _of(TrainedAdversary, "strongest")(figures)
+    return "" if strongest is None else f" with λ up to {strongest.value:g}"
 
 
 _NO_FAR = "no λ tried moved the attention to a JSD above 0.4"
@@ -203,7 +223,7 @@ DEFINITIONS = {
                     "agreement of the weights of models that differ only in their seed, from 0 (as far apart as "
                     "permuted weights) to 1 (the same)",
                     _of(Seeds, "agreement"), AT_LEAST, 0.5,
-                    "our convention, half way", MODELS, CALIBRATED,
+                    "our convention, half way", MODELS, CALIBRATED, _fixed(0), _fixed(1),
                 ),
                 Criterion(
                     "stable.adversary", InstanceAdversary,
@@ -237,6 +257,15 @@ DEFINITIONS = {
                     "compared with Table 2", MODELS, DEFINES, absent=_NO_FAR,
                 ),
                 Criterion(
+                    "exclusive.search", TrainedAdversary,
+                    "distance (JSD) to the furthest adversarial model with the same predictions, where none is above "
+                    "0.4",
+                    _if_none_far, AT_MOST, FAR,
+                    "Wiegreffe & Pinter 2019, Table 4: the JSD of an adversary", MODELS, DEFINES,
+                    absent="an adversary above a JSD of 0.4 was found, or none that makes the same predictions",
+                    searched=_up_to_lambda,
+                ),
+                Criterion(
                     "exclusive.texts", InstanceAdversary,
                     "share of texts for which weights at a JSD above 0.4 give the same prediction",
                     _of(InstanceAdversary, "far"), AT_MOST, 0.5,
@@ -258,21 +287,21 @@ DEFINITIONS = {
                     "probability lost when the heaviest tokens are removed, from 0 (as random tokens) to 1 (as tokens "
                     "ranked by leave-one-out)",
                     _over_trainings(Erasure, "comprehensiveness position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED,
+                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
                 ),
                 Criterion(
                     "faithful.sufficiency", Erasure,
                     "probability lost when only the heaviest tokens are kept, from 0 (as random tokens) to 1 (as "
                     "tokens ranked by leave-one-out)",
                     _over_trainings(Erasure, "sufficiency position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED,
+                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
                 ),
                 Criterion(
                     "faithful.top", Overlap,
                     "share of the three heaviest tokens that are also the most important ones by leave-one-out, from 0 "
                     "(by chance) to 1 (as many as gradients and leave-one-out share)",
                     _over_trainings(Overlap, "top position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED,
+                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
                     absent="the model has no gradients with respect to its inputs",
                 ),
                 Criterion(
@@ -311,7 +340,7 @@ DEFINITIONS = {
                     "share of states removed before the decision flips when ranked by attention, from 0 (as random) "
                     "to 1 (as the best ranking)",
                     _of(ImportanceSets, "position of the best"), AT_LEAST, 0.5,
-                    "our convention, half way", role=CALIBRATED,
+                    "our convention, half way", role=CALIBRATED, null=_fixed(0), ceiling=_fixed(1),
                 ),
             ),
             "Erasure and rank correlation are not proof: texts without some of their words are unlike those that the "
@@ -329,7 +358,8 @@ DEFINITIONS = {
                     "information about the output under the weights, from 0 (as under equal weights) to 1 (all weight "
                     "on the most informative state)",
                     _over_trainings(Information, "position"), MORE_THAN, 0.0,
-                    "Wen et al. 2022 §3: high weights sit on informative states", role=CALIBRATED,
+                    "Wen et al. 2022 §3: high weights sit on informative states", role=CALIBRATED, null=_fixed(0),
+                    ceiling=_fixed(1),
                 ),
                 Criterion(
                     "informative.guide", Guides,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.intervals import Estimate, smallest_visible, texts_to_decide
@@ -22,7 +22,7 @@ from attentest.studies.verdict.definitions import (
     PEOPLE,
     Criterion,
     Definition,
-    Figure,
+    Figures,
 )
 from attentest.studies.verdict.wording import confidence
 from attentest.trials.uniform import Uniform
@@ -34,6 +34,7 @@ NEAR_UNIFORM = 0.95  # normalised entropy; weights drawn at random have .94 to .
 OF_USE = ("used", "needed")  # where both are denied, the others are of little consequence
 Broken = Collection[tuple[str, str]]  # trial or experiment, and its name
 Impossible = Mapping[tuple[str, str], str]  # trial or experiment that cannot be run -> why
+Found = TypeVar("Found")
 Summaries = Mapping[tuple[str, str], Mapping[str, Estimate]]  # (trial or experiment, name) -> its summary
 
 
@@ -178,28 +179,30 @@ def _verdict(definition: Definition, evidence: _Evidence, flat: Estimate | None)
     place = _deciding(rulings, evidence)
     rulings = [replace(ruling, decides=n == place) for n, ruling in enumerate(rulings)]
     answer = UNTESTED if place is None else rulings[place].answer
-    if place is None and any(_blind(ruling) for ruling in rulings):
+    blind = [] if place is not None else [ruling for ruling in _able(rulings, evidence) if _blind(ruling)]
+    if blind:
         answer = UNCLEAR
-    return Verdict(definition, answer, rulings, confidence(definition, rulings, answer, evidence.calibration))
+    return Verdict(definition, answer, rulings, confidence(rulings, blind))
 
 
 def _deciding(rulings: Sequence[Ruling], evidence: _Evidence) -> int | None:
     """The test that decides: the one that defines, or the best calibrated that tells this audit's controls apart."""
-    places = {ruling.criterion.name: n for n, ruling in enumerate(rulings) if ruling.answer != UNTESTED}
-    defining = [n for n in places.values() if rulings[n].criterion.role == DEFINES]
-    if defining:
-        return defining[0]
-    for name in evidence.calibration.ranked(list(places)):
-        if not _blind(rulings[places[name]]):
-            return places[name]
-    return None
+    defining = [ruling for ruling in rulings if ruling.criterion.role == DEFINES and ruling.answer != UNTESTED]
+    seeing = [ruling for ruling in _able(rulings, evidence) if not _blind(ruling)]
+    return next((rulings.index(ruling) for ruling in (*defining, *seeing)), None)
+
+
+def _able(rulings: Sequence[Ruling], evidence: _Evidence) -> list[Ruling]:
+    """Those that were run and that the calibration lets decide, the best first."""
+    run = {r.criterion.name: r for r in rulings if r.criterion.role == CALIBRATED and r.answer != UNTESTED}
+    return [run[name] for name in evidence.calibration.ranked(list(run))]
 
 
 def _blind(ruling: Ruling) -> bool:
     """Whether this test does not tell the audit's own controls apart, where there are some."""
     positive = ruling.controls.get(POSITIVE)
     others = [figure for name, figure in ruling.controls.items() if name != POSITIVE]
-    if ruling.criterion.role != CALIBRATED or positive is None or not others:
+    if positive is None or not others:
         return False
     if ruling.criterion.side == AT_MOST:
         return not positive.high < min(figure.low for figure in others)
@@ -209,11 +212,9 @@ def _blind(ruling: Ruling) -> bool:
 def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
     threshold = evidence.thresholds[criterion.name]
     measured = evidence.calibration.tests.get(criterion.name)
-    source = criterion.source
-    if criterion.name in evidence.given:
-        source = "set by you"
-    elif measured is not None:
-        source = "calibrated on models of known truth"
+    source = criterion.source if measured is None else "calibrated on models of known truth"
+    if criterion.name in evidence.given:  # the rates are those of the calibrated threshold
+        source, measured = "set by you", None
     figure = figure_of(criterion, evidence.summaries)
     others = {name: figure_of(criterion, summaries) for name, summaries in evidence.controls.items()}
     ruling = Ruling(
@@ -244,6 +245,8 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
         UNCLEAR: "the 95 % interval includes the threshold"
         + (f"; about {needed:,} texts would decide" if needed else ""),
     }
+    if criterion.searched is not None:
+        place[YES] = f"other weights were not found{_find(criterion.searched, evidence.summaries)}, which is no proof"
     return replace(ruling, answer=answer, why=place[answer], texts_needed=needed, smallest=smallest_visible(figure))
 
 
@@ -251,7 +254,7 @@ def figure_of(criterion: Criterion, summaries: Summaries) -> Estimate | None:
     return _find(criterion.figure, summaries)
 
 
-def _find(figure: Figure | None, summaries: Summaries) -> Estimate | None:
+def _find(figure: Callable[[Figures], Found] | None, summaries: Summaries) -> Found | None:
     if figure is None:
         return None
     return figure(lambda kind, name, entry: summaries.get((kind, name), {}).get(entry))

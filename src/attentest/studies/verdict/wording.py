@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attentest.studies.verdict.calibration import Calibration
-from attentest.studies.verdict.definitions import DEFINES, EVIDENCE, PEOPLE, Definition
+from attentest.studies.verdict.definitions import DEFINES, PEOPLE
 
 if TYPE_CHECKING:
     from attentest.studies.verdict.judge import Ruling
@@ -14,11 +13,12 @@ if TYPE_CHECKING:
 UNTESTED = "not tested"
 
 
-def confidence(definition: Definition, rulings: Sequence[Ruling], answer: str, rates: Calibration) -> str:
-    """The deciding figure against its threshold, how often that test is right, and what the other tests say."""
+def confidence(rulings: Sequence[Ruling], blind: Sequence[Ruling]) -> str:
+    """The deciding figure against its threshold, how often that test is right, and what the other tests say; `blind`
+    are those that would have decided if they had told the audit's controls apart."""
     deciding = next((ruling for ruling in rulings if ruling.decides), None)
     if deciding is None:
-        return _undecided(rulings)
+        return _undecided(rulings, blind)
     parts = [_figure(deciding), *_rates(deciding), *_others(rulings, deciding)]
     return " ".join(parts)
 
@@ -30,8 +30,9 @@ def _figure(ruling: Ruling) -> str:
         f"({ruling.criterion.side} {ruling.threshold:g})"
     )
     more = f"; about {ruling.texts_needed:,} texts would decide" if ruling.texts_needed else ""
-    few = f"; {ruling.why}" if ruling.answer == "unclear" and not ruling.smallest else ""
-    return f"{line}{more}{few}."
+    few = ruling.answer == "unclear" and not ruling.smallest
+    search = ruling.answer == "yes" and ruling.criterion.searched
+    return f"{line}{more}{f'; {ruling.why}' if few or search else ''}."
 
 
 def _rates(ruling: Ruling) -> list[str]:
@@ -49,12 +50,11 @@ def _others(rulings: Sequence[Ruling], deciding: Ruling) -> list[str]:
     return [f"Evidence to the contrary: {', '.join(shorts)}."] if shorts else []
 
 
-def _undecided(rulings: Sequence[Ruling]) -> str:
+def _undecided(rulings: Sequence[Ruling], blind: Sequence[Ruling]) -> str:
     run = [ruling for ruling in rulings if ruling.answer != UNTESTED]
     if not run:  # people are never asked
         return f"Not tested: {'; '.join(dict.fromkeys(r.why for r in rulings if r.criterion.kind != PEOPLE))}."
-    able = [ruling for ruling in run if ruling.criterion.role != EVIDENCE and ruling.controls]
-    shorts = ", ".join(ruling.criterion.short for ruling in able or run)
-    if able:
+    shorts = ", ".join(ruling.criterion.short for ruling in blind or run)
+    if blind:
         return f"Inconclusive: no test tells this audit's own controls apart ({shorts})."
     return f"Not tested: only evidence that does not decide ({shorts})."
