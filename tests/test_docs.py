@@ -360,7 +360,7 @@ def test_the_page_of_the_python_interface_runs(tmp_path: Path) -> None:
         [sys.executable, str(program)], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("attentest:") == 4  # a signature for each finding that is printed
+    assert done.stdout.count("attentest:") == 5  # a signature for each finding that is printed
     for name in ("audits/run", "audits/full", "audits/file", "audits/subject", "comparisons/ab"):
         assert (tmp_path / name / "report.html").is_file()
     assert len(blocks) >= 6
