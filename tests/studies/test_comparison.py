@@ -239,3 +239,9 @@ def test_another_pair_in_the_same_folder_is_refused(
     assert compared(plans[0], tmp_path)[0].failed == {}
     with pytest.raises(attentest.InputError, match="choose another folder"):
         compared(plans[1], tmp_path)
+
+
+def test_the_texts_asked_for_count_for_cheap_trials_too(run: attentest.Run, sibling: attentest.Run) -> None:
+    plan = plan_comparison(run, sibling, texts=5).plan
+    for name, texts in (("correlation", 5), ("flips", 5 * 5)):
+        assert {step.settings["texts"] for step in plan if step.name.startswith(name)} == {texts}
