@@ -351,9 +351,11 @@ def test_attention_that_is_neither_used_nor_needed_is_of_no_consequence(
 # exclusive, where no adversary got far
 
 
-def searched(jsd: Estimate, tvd: float = 0.02, **more: Estimate) -> dict[tuple[str, str], dict[str, Estimate]]:
+def searched(
+    jsd: Estimate, tvd: float = 0.02, more: dict[str, Estimate] | None = None
+) -> dict[tuple[str, str], dict[str, Estimate]]:
     entries = {"JSD, furthest": jsd, "TVD, furthest": of(tvd, tvd), "λ, strongest": of(0.002, 0.002)}
-    return {(EXPERIMENT, "adversary"): {**entries, **more}}
+    return {(EXPERIMENT, "adversary"): {**entries, **(more or {})}}
 
 
 def test_no_far_adversary_is_a_yes_that_claims_no_proof() -> None:
@@ -386,7 +388,7 @@ def test_an_adversary_that_decides_otherwise_was_no_search() -> None:
 
 def test_a_far_adversary_decides_by_what_it_loses() -> None:
     far = {"JSD, far": of(0.5, 0.6), "F1, far − base": of(-0.01, 0.0)}
-    found = verdict("exclusive", searched(of(0.5, 0.6), **far))
+    found = verdict("exclusive", searched(of(0.5, 0.6), more=far))
     assert found.deciding is not None
     assert (found.answer, found.deciding.criterion.name) == (NO, "exclusive.model")
     assert found.rulings[1].answer == UNTESTED
