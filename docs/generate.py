@@ -112,7 +112,7 @@ def rate_table(found: Calibration) -> str:
     if not found.verdicts:
         return UNMEASURED
     rows = (
-        (f"[{name}](#{name})", f"{one.texts:,}", f"{one.share_right():.1%}", f"{one.share_unclear():.0%}")
+        (f"[{name}](#{name})", f"{one.texts:,}", str(one.share_right()), f"{one.share_unclear():.0%}")
         for name, one in found.verdicts.items()
     )
     return _table(("verdict", "texts", "right among yes and no", "unclear or not tested"), rows)

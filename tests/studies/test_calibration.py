@@ -259,10 +259,10 @@ def test_confusions_count_what_the_verdict_says() -> None:
 
 def test_shares_of_a_confusion() -> None:
     found = Confusion(400, {"yes": {"yes": 17, "no": 1, "unclear": 2}, "no": {"yes": 2, "no": 20, "not tested": 8}})
-    assert found.share_right() == 37 / 40
+    assert found.share_right().value == 37 / 40
     assert found.share_unclear() == pytest.approx(10 / 50)
     nothing = Confusion(400, {"yes": {"unclear": 3}, "no": {}})
-    assert math.isnan(nothing.share_right())
+    assert math.isnan(nothing.share_right().value)
     assert nothing.share_unclear() == 1.0
     assert math.isnan(Confusion(0, {}).share_unclear())
 

@@ -8,8 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from attentest.files import read_as
-from attentest.measures.intervals import Estimate
+from attentest.measures.intervals import Estimate, share
 
 FILE = "calibration.json"
 
@@ -53,11 +55,11 @@ class Confusion:
     texts: int
     counts: dict[str, dict[str, int]]
 
-    def share_right(self) -> float:
-        """Of the yes and no that were given."""
+    def share_right(self) -> Estimate:
+        """Of the yes and no that were given; models of one corpus and architecture are taken as independent."""
         given = [(truth, answer, n) for truth, row in self.counts.items() for answer, n in row.items()]
-        decided = sum(n for _, answer, n in given if answer in ("yes", "no"))
-        return sum(n for truth, answer, n in given if truth == answer) / decided if decided else float("nan")
+        decided = [truth == answer for truth, answer, n in given if answer in ("yes", "no") for _ in range(n)]
+        return share(np.array(decided, float))
 
     def share_unclear(self) -> float:
         every = sum(sum(row.values()) for row in self.counts.values())
