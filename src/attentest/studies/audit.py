@@ -47,11 +47,11 @@ _TRAINING = {"epochs": 12, "patience": 3, "select_by": "f1"}
 BUDGETS = {
     "quick": Budget(
         "a few minutes: what decides the verdicts; 12,000 rows (fewer if long), 400 test texts (2,000 where a trial is "
-        "cheap), hidden size 64, up to 12 epochs, 2 other seeds, 2 adversaries, controls",
+        "cheap), hidden size 64, up to 12 epochs, 4 other seeds, 2 adversaries, controls",
         rows=12_000,
         tokens=400_000,
         texts=400,
-        training={**_TRAINING, "patience": 2, "hidden": 64},
+        training={**_TRAINING, "hidden": 64},
         trials={
             "correlation": {"measures": _MEASURES},
             "dispersion": {"influence_texts": 30},
@@ -59,9 +59,9 @@ BUDGETS = {
         },
         experiments={
             "controls": {"texts": 150, "epochs": 6},
-            "uniform": {"weights": ["uniform"], "repeats": 3},
-            "seeds": {"seeds": 2, "examine": _OF_EVERY_TRAINING},
-            "adversary": {"lambdas": [0.001, 0.002], "epochs": 8, "patience": 3, "seeds": 2},
+            "uniform": {"weights": ["uniform"], "repeats": 5},
+            "seeds": {"seeds": 4, "examine": ["uniform", "erasure"]},
+            "adversary": {"lambdas": [0.001, 0.002], "epochs": 12, "patience": 3, "seeds": 4},
         },
     ),
     "standard": Budget(

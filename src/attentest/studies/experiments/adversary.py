@@ -65,6 +65,7 @@ class TrainedAdversary(Experiment):
     number: ClassVar[str] = "T4"
     keys: ClassVar[Mapping[str, str]] = {
         "far": "JSD, far",
+        "far moved": "TVD, far",
         "change": "F1, far − base",
         "reached": "JSD, furthest",  # there whether or not one is far
         "moved": "TVD, furthest",
@@ -143,7 +144,7 @@ class TrainedAdversary(Experiment):
             trained = self._trained(runs, best)
             bases = [base] * self.repeats  # all imitate the one model whose weights are asked about
             summary["F1, far − base"] = f1_change(trained, bases)
-            summary["JSD, far"] = summary[f"JSD, λ = {best:g}"]
+            summary["JSD, far"], summary["TVD, far"] = (summary[f"{name}, λ = {best:g}"] for name in ("JSD", "TVD"))
             cells.append(f1_change_cell(trained, bases, "adversary, far", BASE))
             cells.append(cell("adversary, far", "jsd", summary[f"JSD, λ = {best:g}"]))
             answer = (

@@ -45,6 +45,11 @@ def runs_of(runs: Mapping[str, Run], label: str, times: int) -> list[Run]:
     return [runs[one] for one in labels_of(label, times)]
 
 
+def exactly(number: int) -> Estimate:
+    """A number of trainings, among the figures of a summary."""
+    return Estimate(number, number, number, number)
+
+
 def notes_on(times: int) -> list[str]:
     """What intervals do not cover."""
     if times >= FEWEST:

@@ -15,7 +15,7 @@ from attentest.settings import setting
 from attentest.studies.cells import scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference, tidy_head
 from attentest.studies.experiments.pairs import Pairs
-from attentest.studies.experiments.repeated import FEWEST, distance_over, estimate_over, labels_of, other_seeds
+from attentest.studies.experiments.repeated import FEWEST, distance_over, estimate_over, exactly, labels_of, other_seeds
 from attentest.training.run import Run
 from attentest.trials import trial_class
 from attentest.trials.base import BIN_EDGES, BIN_NAMES, Chart, Conclusion, by_group, with_classes
@@ -35,6 +35,8 @@ class Seeds(Experiment):
         "apart": "mean JSD of pairs",
         "permuted": "mean JSD of permuted maps",
         "agreement": "agreement above permuted maps",
+        "moved": "mean TVD",
+        "trainings": "trainings",  # where there are enough for an interval over them
     }
     question: ClassVar[str] = "How much does attention vary when only the seed changes?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.3, Fig. 3"
@@ -84,9 +86,11 @@ class Seeds(Experiment):
             self.keys["agreement"]: pairs.agreement(),
             "mean JSD": to_base["JSD"],
             "largest JSD of a text": bootstrap(apart.max(0)),
-            "mean TVD": to_base["TVD"],
+            self.keys["moved"]: to_base["TVD"],
             "F1 over seeds": bootstrap(np.array(f1)),
         } | self._over_trainings(findings)
+        if len(labels) + 1 >= FEWEST:
+            summary[self.keys["trainings"]] = exactly(len(labels) + 1)
         summary |= by_group(table, "median_jsd", "bin", "predicted", statistic=np.median)
         answer = (
             f"With another seed, attention changes by a mean JSD of {summary['mean JSD']} and predictions by a mean "

@@ -14,8 +14,10 @@ from attentest.settings import setting
 from attentest.studies.cells import cells_of_run
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.studies.experiments.repeated import (
+    FEWEST,
     REPEATS,
     accuracy_change,
+    exactly,
     f1_change,
     notes_on,
     other_seeds,
@@ -39,7 +41,7 @@ class Untrained(Experiment):
 
     name: ClassVar[str] = "uniform"
     number: ClassVar[str] = "T1"
-    keys: ClassVar[Mapping[str, str]] = {"change": "F1, uniform − base"}
+    keys: ClassVar[Mapping[str, str]] = {"change": "F1, uniform − base", "trainings": "trainings"}
     question: ClassVar[str] = "Does a model trained without learned attention predict as well?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2, Table 2; Vashishth et al. 2019 §4.1, Table 1"
     how_to_read: ClassVar[str] = (
@@ -87,6 +89,8 @@ class Untrained(Experiment):
             f"Trained with {there[0]} weights, the model reaches an F1 of {found[there[0]]['f1']}; with learned "
             f"attention, {found[BASE]['f1']}."
         )
+        if self.repeats >= FEWEST:
+            summary[self.keys["trainings"]] = exactly(self.repeats)
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, notes_on(self.repeats)), cells)
 
     @classmethod

@@ -53,7 +53,8 @@ class Ruling:
     ceiling: Estimate | None = None
     controls: Mapping[str, Estimate] = field(default_factory=dict)
     rates: Rates | None = None  # on models of known truth
-    texts_needed: int | None = None  # for an answer, where it is unclear
+    texts_needed: int | None = None  # for an answer, where it is unclear …
+    trainings_needed: int | None = None  # … and its interval is over trainings, which more texts do not narrow
     smallest: float | None = None  # effect that could have been seen
 
     @property
@@ -82,6 +83,7 @@ class Ruling:
             "decides": self.decides,
             "rates": None if self.rates is None else vars(self.rates),
             "texts_needed": self.texts_needed,
+            "trainings_needed": self.trainings_needed,
             "smallest_visible": self.smallest,
         }
 
@@ -238,16 +240,20 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
     if figure.n < FEWEST:
         return replace(ruling, answer=UNCLEAR, why=f"{figure.n:,} texts are too few")
     answer = answer_of(criterion.side, threshold, figure)
-    needed = texts_to_decide(figure, threshold) if answer == UNCLEAR else None
+    trained = _find(criterion.trained, evidence.summaries)
+    counted = figure if trained is None else replace(figure, n=int(trained.value))
+    needed = texts_to_decide(counted, threshold) if answer == UNCLEAR else None
+    more = "texts" if trained is None else "trainings"
     place = {
         YES: "the whole interval meets the threshold",
         NO: "the whole interval fails the threshold",
         UNCLEAR: "the 95 % interval includes the threshold"
-        + (f"; about {needed:,} texts would decide" if needed else ""),
+        + (f"; about {needed:,} {more} would decide" if needed else ""),
     }
     if criterion.searched is not None:
         place[YES] = f"other weights were not found{_find(criterion.searched, evidence.summaries)}, which is no proof"
-    return replace(ruling, answer=answer, why=place[answer], texts_needed=needed, smallest=smallest_visible(figure))
+    wanted = {f"{more}_needed": needed}
+    return replace(ruling, answer=answer, why=place[answer], smallest=smallest_visible(figure), **wanted)
 
 
 def figure_of(criterion: Criterion, summaries: Summaries) -> Estimate | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attentest.studies.verdict.definitions import DEFINES, PEOPLE
+from attentest.studies.verdict.definitions import CALIBRATED, DEFINES, PEOPLE
 
 if TYPE_CHECKING:
     from attentest.studies.verdict.judge import Ruling
 
 UNTESTED = "not tested"
+MOST_WRONG = 0.1  # of the answers that evidence may give to be told next to a verdict
 
 
 def confidence(rulings: Sequence[Ruling], blind: Sequence[Ruling]) -> str:
@@ -29,7 +30,8 @@ def _figure(ruling: Ruling) -> str:
         f"{ruling.criterion.short} {ruling.figure} {words[ruling.answer]} the threshold "
         f"({ruling.criterion.side} {ruling.threshold:g})"
     )
-    more = f"; about {ruling.texts_needed:,} texts would decide" if ruling.texts_needed else ""
+    wanted = {"texts": ruling.texts_needed, "trainings": ruling.trainings_needed}
+    more = "".join(f"; about {n:,} {what} would decide" for what, n in wanted.items() if n)
     few = ruling.answer == "unclear" and not ruling.smallest
     search = ruling.answer == "yes" and ruling.criterion.searched
     return f"{line}{more}{f'; {ruling.why}' if few or search else ''}."
@@ -44,10 +46,21 @@ def _rates(ruling: Ruling) -> list[str]:
 
 
 def _others(rulings: Sequence[Ruling], deciding: Ruling) -> list[str]:
-    """Which of the other tests say the same, and which the contrary."""
+    """Which of the other tests say the contrary, of those that are seldom wrong when they say so."""
     contrary = {"yes": "no", "no": "yes"}.get(deciding.answer)
-    shorts = [ruling.criterion.short for ruling in rulings if ruling.answer == contrary and ruling is not deciding]
+    shorts = [
+        ruling.criterion.short
+        for ruling in rulings
+        if ruling.answer == contrary and ruling is not deciding and not _often_wrong(ruling)
+    ]
     return [f"Evidence to the contrary: {', '.join(shorts)}."] if shorts else []
+
+
+def _often_wrong(ruling: Ruling) -> bool:
+    """Whether models of known truth often get this answer although it is wrong."""
+    if ruling.rates is None:
+        return ruling.criterion.role == CALIBRATED
+    return (ruling.rates.miss if ruling.answer == "no" else ruling.rates.false_alarm) > MOST_WRONG
 
 
 def _undecided(rulings: Sequence[Ruling], blind: Sequence[Ruling]) -> str:
