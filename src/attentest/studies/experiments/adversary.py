@@ -86,6 +86,9 @@ class TrainedAdversary(Experiment):
     patience: int = setting(10, "Epochs without a lower loss before training stops.", least=1, most=1_000_000)
     seeds: int = setting(8, "Models with other seeds, to compare with.", least=0, most=10_000)
     far: float = setting(FAR, "Mean JSD on dev above which an adversary counts as far away.")
+    from_base: bool = setting(
+        False, "Start adversaries from the base's parameters; it is a better search. The paper starts them anew."
+    )
     repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
     def __post_init__(self) -> None:
@@ -98,7 +101,9 @@ class TrainedAdversary(Experiment):
             *(
                 one
                 for strength in self.lambdas
-                for one in repeated(adversary_training(strength, self.epochs, self.patience), self.repeats)
+                for one in repeated(
+                    adversary_training(strength, self.epochs, self.patience, self.from_base), self.repeats
+                )
             ),
             *(Training(f"seed {seed}", {"seed": seed}) for seed in range(1, self.seeds + 1)),
             Training("uniform", {"projection": "uniform"}),
@@ -182,8 +187,9 @@ def furthest_on_dev(found: Mapping[Name, OnDev]) -> Name:
     return max(found, key=lambda name: found[name].jsd)
 
 
-def adversary_training(strength: float, epochs: int, patience: int) -> Training:
-    return Training(f"{ADVERSARY}{strength:g}", adversary_settings(strength, epochs, patience), base=BASE)
+def adversary_training(strength: float, epochs: int, patience: int, from_base: bool = False) -> Training:
+    settings = adversary_settings(strength, epochs, patience)
+    return Training(f"{ADVERSARY}{strength:g}", settings, base=BASE, start=BASE if from_base else None)
 
 
 def adversary_settings(strength: float, epochs: int, patience: int) -> dict[str, Any]:

@@ -240,7 +240,8 @@ DEFINITIONS = {
                     "agreement of the weights of models that differ only in their seed, from 0 (as far apart as "
                     "permuted weights) to 1 (the same)",
                     _of(Seeds, "agreement"), AT_LEAST, 0.5,
-                    "our convention, half way", MODELS, CALIBRATED, _fixed(0), _fixed(1), trained=_of(Seeds, "trainings"),
+                    "our convention, half way", MODELS, CALIBRATED, _fixed(0), _fixed(1),
+                    trained=_of(Seeds, "trainings"),
                 ),
                 Criterion(
                     "stable.adversary", InstanceAdversary,
@@ -272,7 +273,7 @@ DEFINITIONS = {
                     "minus the change between seeds",
                     _moves_more_than_seeds, MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §4, Fig. 5: seeds tell how much predictions differ anyway", MODELS,
-                    DEFINES, absent=_NO_FAR, against=Seeds,
+                    DEFINES, absent=_NO_FAR, against=Seeds, searched=_up_to_lambda,
                 ),
                 Criterion(
                     "exclusive.search", TrainedAdversary,
@@ -312,14 +313,16 @@ DEFINITIONS = {
                     "probability lost when the heaviest tokens are removed, from 0 (as random tokens) to 1 (as tokens "
                     "ranked by leave-one-out)",
                     _over_trainings(Erasure, "comprehensiveness position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1), trained=_trainings_of(Erasure, "comprehensiveness position"),
+                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
+                    trained=_trainings_of(Erasure, "comprehensiveness position"),
                 ),
                 Criterion(
                     "faithful.sufficiency", Erasure,
                     "probability lost when only the heaviest tokens are kept, from 0 (as random tokens) to 1 (as "
                     "tokens ranked by leave-one-out)",
                     _over_trainings(Erasure, "sufficiency position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1), trained=_trainings_of(Erasure, "sufficiency position"),
+                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
+                    trained=_trainings_of(Erasure, "sufficiency position"),
                 ),
                 Criterion(
                     "faithful.top", Overlap,
@@ -327,7 +330,8 @@ DEFINITIONS = {
                     "(by chance) to 1 (as many as gradients and leave-one-out share)",
                     _over_trainings(Overlap, "top position"), AT_LEAST, 0.5,
                     "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
-                    absent="the model has no gradients with respect to its inputs", trained=_trainings_of(Overlap, "top position"),
+                    absent="the model has no gradients with respect to its inputs",
+                    trained=_trainings_of(Overlap, "top position"),
                 ),
                 Criterion(
                     "faithful.leave-one-out", Correlation,

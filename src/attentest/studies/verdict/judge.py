@@ -24,7 +24,7 @@ from attentest.studies.verdict.definitions import (
     Definition,
     Figures,
 )
-from attentest.studies.verdict.wording import confidence
+from attentest.studies.verdict.wording import NOT_FOUND, confidence
 from attentest.trials.uniform import Uniform
 
 YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
@@ -250,8 +250,9 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
         UNCLEAR: "the 95 % interval includes the threshold"
         + (f"; about {needed:,} {more} would decide" if needed else ""),
     }
-    if criterion.searched is not None:
-        place[YES] = f"other weights were not found{_find(criterion.searched, evidence.summaries)}, which is no proof"
+    if criterion.searched is not None and answer == YES:  # a search that finds nothing proves nothing
+        answer, how = UNCLEAR, _find(criterion.searched, evidence.summaries)
+        place[answer] = f"{NOT_FOUND}{how}, which is no proof"
     wanted = {f"{more}_needed": needed}
     return replace(ruling, answer=answer, why=place[answer], smallest=smallest_visible(figure), **wanted)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from attentest.studies.verdict.judge import Ruling
 
 UNTESTED = "not tested"
+NOT_FOUND = "other weights with the same predictions were not found"
 MOST_WRONG = 0.1  # of the answers that evidence may give to be told next to a verdict
 
 
@@ -26,15 +27,14 @@ def confidence(rulings: Sequence[Ruling], blind: Sequence[Ruling]) -> str:
 
 def _figure(ruling: Ruling) -> str:
     words = {"yes": "meets", "no": "fails", "unclear": "includes"}
-    line = (
-        f"{ruling.criterion.short} {ruling.figure} {words[ruling.answer]} the threshold "
-        f"({ruling.criterion.side} {ruling.threshold:g})"
-    )
+    asked = f"({ruling.criterion.side} {ruling.threshold:g})"
+    if ruling.why.startswith(NOT_FOUND):
+        return f"{ruling.criterion.short} {ruling.figure} meets the threshold {asked}, but {ruling.why}."
+    line = f"{ruling.criterion.short} {ruling.figure} {words[ruling.answer]} the threshold {asked}"
     wanted = {"texts": ruling.texts_needed, "trainings": ruling.trainings_needed}
     more = "".join(f"; about {n:,} {what} would decide" for what, n in wanted.items() if n)
     few = ruling.answer == "unclear" and not ruling.smallest
-    search = ruling.answer == "yes" and ruling.criterion.searched
-    return f"{line}{more}{f'; {ruling.why}' if few or search else ''}."
+    return f"{line}{more}{f'; {ruling.why}' if few else ''}."
 
 
 def _rates(ruling: Ruling) -> list[str]:
