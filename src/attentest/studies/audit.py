@@ -61,7 +61,7 @@ BUDGETS = {
             "controls": {"texts": 150, "epochs": 6},
             "uniform": {"weights": ["uniform"], "repeats": 5},
             "seeds": {"seeds": 4, "examine": ["uniform", "erasure"]},
-            "adversary": {"lambdas": [0.001, 0.002], "epochs": 8, "patience": 3, "seeds": 4, "from_base": True},
+            "adversary": {"lambdas": [0.005, 0.02], "epochs": 8, "patience": 3, "seeds": 4, "from_base": True},
         },
     ),
     "standard": Budget(
@@ -78,7 +78,7 @@ BUDGETS = {
             "seeds": {"seeds": 4, "examine": _OF_EVERY_TRAINING},
             "guides": {"strength": 0.001, "epochs": 20, "patience": 5, "repeats": 3},
             "adversary": {
-                "lambdas": [0.0, 1e-4, 5e-4, 0.001, 0.01],
+                "lambdas": [0.001, 0.002, 0.005, 0.01, 0.02],
                 **{"epochs": 20, "patience": 5, "seeds": 4, "repeats": 3, "from_base": True},
             },
             "frozen": {"epochs": 20, "patience": 5},
