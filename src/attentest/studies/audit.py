@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,10 +16,12 @@ from attentest.models.settings import HIERARCHICAL
 from attentest.studies.expand import CHEAP, StudyPlan, add_corpus, add_run, mean_tokens, unusual
 from attentest.studies.experiments import make_experiment
 from attentest.studies.experiments.controls import Controls
+from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.schema import Study
 from attentest.training.run import Run
 from attentest.training.settings import check_setting, sort_settings
 from attentest.trials import TRIALS, trial_class
+from attentest.trials.rationale import Rationale
 
 GIVEN = ("uniform", "random", "preset")  # projections whose weights are not learned
 FEWEST_SENSIBLE = 500  # rows, however long they are
@@ -98,8 +100,9 @@ BUDGETS = {
             "controls": {"texts": 500},
             "uniform": {"repeats": 5},
             "seeds": {"examine": _OF_EVERY_TRAINING},
-            "adversary": {"from_base": True},
-            **{name: {} for name in ("guides", "frozen", "sparsity")},
+            "adversary": {"from_base": True, "repeats": 3},
+            "guides": {"repeats": 3},
+            **{name: {} for name in ("frozen", "sparsity")},
             **{name: {"repeats": 3} for name in ("fix", "informed-adversary", "gumbel")},
         },
     ),
@@ -190,7 +193,7 @@ def _of_corpus(
         rows=budget.rows,
         texts=budget.texts,
         trials=trials_of(budget, corpus.has_rationale),
-        experiments={key: dict(value) for key, value in budget.experiments.items() if key not in left_out},
+        experiments=_experiments(budget, corpus.has_rationale, left_out),
     )
     notes = [f"The experiment {key} was left out: {why}" for key, why in left_out.items()]
     expanded = StudyPlan(study, name, "audit", notes, device=device)
@@ -224,6 +227,13 @@ def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
     for name, settings in found.items():
         if budget.texts is not None and trial_class(name).cost <= CHEAP:
             settings["texts"] = CHEAPER * budget.texts
+    return found
+
+
+def _experiments(budget: Budget, rationales: bool, left_out: Collection[str]) -> dict[str, dict[str, Any]]:
+    found = {key: dict(value) for key, value in budget.experiments.items() if key not in left_out}
+    if rationales and Seeds.name in found:
+        found[Seeds.name]["examine"] = [*found[Seeds.name]["examine"], Rationale.name]
     return found
 
 

@@ -55,7 +55,7 @@ def truth_of(model: KnownModel, definition: str) -> bool | None:
         return None
     if definition == "informative" and not model.architecture.startswith(CONTEXT_FREE):
         return None
-    return model.truth == HONEST if definition in ("faithful", "informative", "plausible") else None
+    return model.truth == HONEST if definition in ("faithful", "informative") else None
 
 
 def read_models(folder: Path) -> list[KnownModel]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 
 from attentest.measures.roc import roc_curve
 from attentest.studies.calibration.models import KnownModel, truth_of
-from attentest.studies.calibration.rates import LEAST_AREA, WORST_ALARM, cases_of
+from attentest.studies.calibration.rates import LEAST_AREA, WORST_ALARM, WORST_MISS, cases_of
 from attentest.studies.verdict.calibration import Calibration, TestRates
 from attentest.studies.verdict.definitions import AT_MOST, CALIBRATED, CRITERIA, DEFINITIONS
 from attentest.studies.verdict.judge import NO, UNCLEAR, UNTESTED, YES
@@ -30,7 +31,9 @@ def roc_charts(models: Sequence[KnownModel], set_on: Sequence[str]) -> dict[str,
         for criterion in definition.criteria:
             cases = [c for c in cases_of(criterion, models) if c.model.architecture not in set_on]
             sign = -1 if criterion.side == AT_MOST else 1
-            sides = [np.array([sign * c.last.value for c in cases if c.truth == truth]) for truth in (True, False)]
+            known = [(c.truth, sign * c.score) for c in cases if not math.isnan(c.score)]
+            sides = [np.array([score for truth, score in known if truth == asked]) for asked in (True, False)]
+            ]
             if criterion.role != CALIBRATED or not all(map(len, sides)):
                 continue
             alarms, hits = roc_curve(*sides)
@@ -110,16 +113,19 @@ comprehensiveness). Corpora: {corpora}. Architectures: {architectures}.
 class: at least 80 % of its decisions must follow. The heaviest token of an honest model must be a planted word in at
 least 80 % of the texts. Of the other models it must be one in at most 30 %, and their weight on these words must be at
 most 0.1 above chance. {proven} models are proven; the others count in no rate, and are
-[listed](#models-that-are-left-out).
+[listed](#models-that-are-left-out). So the rates are those of models that are clearly one or the other: of what lies in
+between, nobody knows the truth. “Architecture” means encoder and alignment: of those that the rates are from, the
+encoders cnn and average also occur, with another alignment, among those of the thresholds.
 
 **Thresholds** are set on the architectures {set_on}: where hits minus false alarms are most, with at most 5 % false
 alarms. **Rates** are from the others ({held_out}). Intervals of the AUROC resample whole architectures and corpora."""
 
 _TESTS = f"""\
-A test decides a verdict only if its AUROC is at least {LEAST_AREA} and its false alarms are at most {WORST_ALARM:.0%} \
-on architectures that its threshold was not set on. One that gives more than 90 % of all models the same answer is \
-flagged. Of those that decide, the one with the best AUROC on the other architectures does; the rest are shown as \
-evidence."""
+A test decides a verdict only if, on architectures that its threshold was not set on, its AUROC is at least
+{LEAST_AREA}, and it gives a wrong yes to at most {WORST_ALARM:.0%} of the other models and a wrong no to at most
+{WORST_MISS:.0%} of the true ones. One that gives more than 90 % of all models the same answer is flagged. Of those that
+decide, the one with the best AUROC on the architectures of the thresholds does; the rest are shown as evidence. So the
+architectures of the rates also say which tests may decide. A figure that is not defined counts as unclear."""
 
 _POWER = """\
 The share of true models that get a yes (hit), of other models that get a yes (false alarm), and of all that stay \

@@ -18,7 +18,7 @@ from attentest.studies.verdict.definitions import AT_MOST, CALIBRATED, CRITERIA,
 from attentest.studies.verdict.judge import NO, UNCLEAR, YES, answer_of, figure_of, judge
 
 BEST_ALARM = 0.05  # false alarms that a threshold may have where it is set …
-WORST_ALARM = 0.1  # … and on other architectures, for the test to decide
+WORST_ALARM, WORST_MISS = 0.1, 0.1  # … and with a no to true models, on other architectures, for the test to decide
 LEAST_AREA = 0.85  # AUROC of a test that decides
 ONE_ANSWER = 0.9  # a test that answers nearly always the same tells nothing
 
@@ -29,13 +29,15 @@ class Case:
 
     model: KnownModel
     truth: bool
-    figures: Mapping[int, Estimate]  # by number of texts
+    figures: Mapping[int, Estimate | None]  # by number of texts; None where it is not defined
 
     @property
-    def last(self) -> Estimate:
-        return self.figures[max(self.figures)]
+    def score(self) -> float:
+        """The figure from all texts; NaN where it is not defined."""
+        last = self.figures[max(self.figures)]
+        return math.nan if last is None else last.value
 
-    def at(self, texts: int) -> Estimate:
+    def at(self, texts: int) -> Estimate | None:
         """From so many texts, or from as many as there are."""
         return self.figures[max(n for n in self.figures if n <= texts)]
 
@@ -60,9 +62,10 @@ def cases_of(criterion: Criterion, models: Sequence[KnownModel]) -> list[Case]:
     for model in models:
         truth = truth_of(model, definition)
         figures = {
-            texts: figure
+            texts: figure if figure is not None and not math.isnan(figure.value) else None
             for texts, summaries in sorted(model.summaries.items())
-            if (figure := figure_of(criterion, summaries)) is not None and not math.isnan(figure.value)
+            if (criterion.kind, criterion.trial) in summaries
+            for figure in (figure_of(criterion, summaries),)
         }
         if truth is not None and figures:
             found.append(Case(model, truth, figures))
@@ -70,13 +73,13 @@ def cases_of(criterion: Criterion, models: Sequence[KnownModel]) -> list[Case]:
 
 
 def _both(cases: Sequence[Case]) -> bool:
-    return {case.truth for case in cases} == {True, False}
+    return {case.truth for case in cases if not math.isnan(case.score)} == {True, False}
 
 
 def _scores(criterion: Criterion, cases: Sequence[Case], truth: bool) -> np.ndarray:
     """Higher means rather yes."""
     sign = -1 if criterion.side == AT_MOST else 1
-    return np.array([sign * case.last.value for case in cases if case.truth == truth])
+    return np.array([sign * case.score for case in cases if case.truth == truth])
 
 
 def area(criterion: Criterion, cases: Sequence[Case]) -> Estimate:
@@ -86,6 +89,7 @@ def area(criterion: Criterion, cases: Sequence[Case]) -> Estimate:
 
 def best_threshold(positive: np.ndarray, negative: np.ndarray) -> float:
     """Half way between two neighbouring scores: where hits minus false alarms are most, with few false alarms."""
+    positive, negative = (scores[~np.isnan(scores)] for scores in (positive, negative))
     values = np.unique(np.concatenate([positive, negative]))
     between = np.concatenate([[values[0] - 1e-6], (values[1:] + values[:-1]) / 2, [values[-1] + 1e-6]])
     hits = (positive[None] >= between[:, None]).mean(1)
@@ -99,15 +103,22 @@ def _test(criterion: Criterion, first: Sequence[Case], second: Sequence[Case]) -
     threshold = sign * best_threshold(_scores(criterion, first, True), _scores(criterion, first, False))
     threshold = float(f"{threshold:.3g}")
     rates = [rates_at(criterion, threshold, second, texts) for texts in sizes_of(second)]
-    answers = Counter(answer_of(criterion.side, threshold, case.last) for case in (*first, *second))
-    one = max(answers.values()) / sum(answers.values())
+    every = (*first, *second)
+    answers = Counter(_answer(criterion, threshold, case.at(max(case.figures))) for case in every)
+    one = max(answers.values()) / len(every)
     measured = area(criterion, second)
     reasons = [
         *([f"AUROC {measured.value:.2f} is below {LEAST_AREA}"] if measured.value < LEAST_AREA else []),
         *([f"{rates[-1].false_alarm:.0%} false alarms"] if rates[-1].false_alarm > WORST_ALARM else []),
+        *([f"it says no to {rates[-1].miss:.0%} of true models"] if rates[-1].miss > WORST_MISS else []),
         *([f"it gives {one:.0%} of all models the same answer"] if one > ONE_ANSWER else []),
     ]
     return TestRates(threshold, measured, area(criterion, first).value, one, not reasons, "; ".join(reasons), rates)
+
+
+def _answer(criterion: Criterion, threshold: float, figure: Estimate | None) -> str:
+    """A figure that is not defined decides nothing."""
+    return UNCLEAR if figure is None else answer_of(criterion.side, threshold, figure)
 
 
 def sizes_of(cases: Sequence[Case]) -> list[int]:
@@ -119,7 +130,7 @@ def sizes_of(cases: Sequence[Case]) -> list[int]:
 def rates_at(criterion: Criterion, threshold: float, cases: Sequence[Case], texts: int) -> Rates:
     """Of cases that have fewer texts, all of these count."""
     there = [case for case in cases if min(case.figures) <= texts]
-    answers = [(case.truth, answer_of(criterion.side, threshold, case.at(texts))) for case in there]
+    answers = [(case.truth, _answer(criterion, threshold, case.at(texts))) for case in there]
 
     def share(truth: bool | None, answer: str) -> float:
         some = [given == answer for known, given in answers if truth is None or known == truth]
