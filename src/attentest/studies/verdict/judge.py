@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.intervals import Estimate, smallest_visible, texts_to_decide
+from attentest.studies.experiments.controls import POSITIVE, Controls
 from attentest.studies.verdict.calibration import Calibration, Rates, calibration
 from attentest.studies.verdict.definitions import (
     AT_LEAST,
@@ -28,7 +29,6 @@ from attentest.studies.verdict.wording import NOT_FOUND, confidence
 from attentest.trials.uniform import Uniform
 
 YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
-POSITIVE = "positive"  # the control that a test must tell from the others
 FEWEST = 20  # texts that a figure must stand on
 NEAR_UNIFORM = 0.95  # normalised entropy; weights drawn at random have .94 to .96 for 20 to 200 tokens
 OF_USE = ("used", "needed")  # where both are denied, the others are of little consequence
@@ -184,7 +184,20 @@ def _verdict(definition: Definition, evidence: _Evidence, flat: Estimate | None)
     blind = [] if place is not None else [ruling for ruling in _able(rulings, evidence) if _blind(ruling)]
     if blind:
         answer = UNCLEAR
-    return Verdict(definition, answer, rulings, confidence(rulings, blind))
+    return Verdict(definition, answer, rulings, confidence(rulings, blind) + _unchecked(rulings, evidence))
+
+
+def _unchecked(rulings: Sequence[Ruling], evidence: _Evidence) -> str:
+    """What to say of a test that decides although this audit's controls could not check it."""
+    checked = [ruling for ruling in rulings if ruling.decides and ruling.criterion.role == CALIBRATED]
+    if (
+        (Controls.kind, Controls.name) not in evidence.summaries
+        or not checked
+        or checked[0].criterion.kind != Uniform.kind
+    ):
+        return ""
+    able = POSITIVE in checked[0].controls and len(checked[0].controls) > 1
+    return "" if able else " The controls of this audit failed, so this test was not checked on these texts."
 
 
 def _deciding(rulings: Sequence[Ruling], evidence: _Evidence) -> int | None:
