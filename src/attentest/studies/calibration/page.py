@@ -33,7 +33,6 @@ def roc_charts(models: Sequence[KnownModel], set_on: Sequence[str]) -> dict[str,
             sign = -1 if criterion.side == AT_MOST else 1
             known = [(c.truth, sign * c.score) for c in cases if not math.isnan(c.score)]
             sides = [np.array([score for truth, score in known if truth == asked]) for asked in (True, False)]
-            ]
             if criterion.role != CALIBRATED or not all(map(len, sides)):
                 continue
             alarms, hits = roc_curve(*sides)
