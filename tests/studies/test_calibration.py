@@ -152,11 +152,13 @@ def test_rates_at_a_number_of_texts_count_models_of_every_corpus() -> None:
     assert all_texts.unclear == pytest.approx(1 / 3)
 
 
-def test_figures_that_are_not_defined_are_no_cases() -> None:
+def test_figures_that_are_not_defined_are_unclear_and_those_of_other_trials_no_cases() -> None:
     nan = Estimate(math.nan, math.nan, math.nan, 0)
-    assert (
-        cases_of(CRITERIA[SUFFICIENCY], [model(HONEST, {100: nan}), model(HONEST, 0.5, name="plausible.auprc")]) == []
-    )
+    undefined, other = model(HONEST, {100: nan}), model(HONEST, 0.5, name="informative.information")
+    cases = cases_of(CRITERIA[SUFFICIENCY], [undefined, other])
+    assert [case.figures for case in cases] == [{100: None}]
+    assert math.isnan(cases[0].score)
+    assert rates_at(CRITERIA[SUFFICIENCY], 0.5, cases, 100).unclear == 1
 
 
 def test_the_interval_of_the_area_resamples_architectures_and_corpora() -> None:
@@ -232,11 +234,10 @@ def test_a_test_without_both_truths_on_both_halves_is_not_calibrated() -> None:
 
 def test_what_each_definition_calls_true() -> None:
     honest, null, plain = model(HONEST, 1), model(NULL, 0), model(PLAIN, 1)
-    for definition in ("faithful", "plausible"):
-        assert [truth_of(m, definition) for m in (honest, null, plain)] == [True, False, None]
-        assert truth_of(replace(honest, proven=False), definition) is None
-        assert truth_of(replace(honest, seed=None), definition) is None  # all seeds together have no attention
-    for definition in ("used", "needed", "exclusive", "stable"):
+    assert [truth_of(m, "faithful") for m in (honest, null, plain)] == [True, False, None]
+    assert truth_of(replace(honest, proven=False), "faithful") is None
+    assert truth_of(replace(honest, seed=None), "faithful") is None  # all seeds together have no attention
+    for definition in ("used", "needed", "exclusive", "stable", "plausible"):
         assert truth_of(honest, definition) is None
     assert truth_of(honest, "informative") is None  # states of an encoder with context know other words
     assert truth_of(replace(honest, architecture="average, dot"), "informative") is True
@@ -251,10 +252,9 @@ def test_confusions_count_what_the_verdict_says() -> None:
     models += [model(PLAIN, 0.9), model(NULL, 0.9, proven=False)]
     rates = Calibration({SUFFICIENCY: rates_of(threshold=0.5)})
     found = confusions(models, rates)
-    assert set(found) == {"faithful", "plausible"}
+    assert set(found) == {"faithful"}
     assert found["faithful"].counts == {"yes": {"yes": 2, "unclear": 1}, "no": {"no": 1, "yes": 1}}
     assert found["faithful"].texts == 100
-    assert found["plausible"].counts == {"yes": {"not tested": 3}, "no": {"not tested": 2}}
 
 
 def test_shares_of_a_confusion() -> None:
@@ -280,7 +280,7 @@ def test_the_page_tells_rates_confusions_and_what_is_left_out() -> None:
     assert list(pictures) == ["roc faithful"]
     page = markdown(found, {"roc faithful": "roc-faithful.svg"})
     assert f"| `{SUFFICIENCY}` | tokens | at least 0.45 | 1.000 [1.000, 1.000] | 100% | 0% | 0% | 50% | yes |" in page
-    assert "| faithful | 100 | 2 | 0 | 0 | 0 | 2 | 0 | 100.0% | 0% |" in page
+    assert "| faithful | 100 | 2 | 0 | 0 | 0 | 2 | 0 | 1.000 [0.398, 1.000] | 0% |" in page
     assert "8 models are proven" in " ".join(page.split())
     assert "| bypass | 1 |" in page
     assert "![roc faithful](roc-faithful.svg)" in page
