@@ -148,9 +148,30 @@ def test_what_was_not_held_is_named_also_where_it_is_the_one_set_against() -> No
     held = {(EXPERIMENT, "adversary"): {"JSD, λ = 0": of(0, 0.1)}}
     assert ruling("stable.model", held).why == "the experiment seeds was not run"
     assert ruling("stable.model", held | seeds).why == CRITERIA["stable.model"].absent
-    assert ruling("exclusive.model", held | seeds).why == CRITERIA["exclusive.model"].absent
+    searched = {(EXPERIMENT, "adversary"): {"JSD, furthest": of(0, 0.1)}}
+    assert ruling("exclusive.model", searched | seeds).why == CRITERIA["exclusive.model"].absent
     missing = ruling("faithful.gradient", {(TRIAL, "correlation"): {}})
     assert missing.why == "the model has no gradients with respect to its inputs"
+
+
+def test_a_finding_of_an_earlier_version_is_not_called_undefined() -> None:
+    old = {place: {} for place in ((EXPERIMENT, "seeds"), (EXPERIMENT, "adversary"), (TRIAL, "uniform"))}
+    for name in ("stable.seeds", "exclusive.model", "exclusive.search", "used.decisions"):
+        assert ruling(name, old).why == "made by an earlier version; run the audit again"
+
+
+def test_this_models_own_figure_is_kept_next_to_the_mean_over_trainings() -> None:
+    entry = CRITERIA["used.decisions"].asks.keys["decisions"]
+    alone = {(TRIAL, "uniform"): {entry: of(0.2, 0.3)}}
+    over = {(EXPERIMENT, "seeds"): {f"{entry}, over trainings": of(0.1, 0.2), "trainings": of(5, 5)}}
+    found = ruling("used.decisions", alone | over)
+    assert (found.figure, found.alone) == (of(0.1, 0.2), of(0.2, 0.3))
+    assert ruling("used.decisions", alone).alone is None
+
+
+def test_a_position_that_is_not_defined_is_not_put_down_to_gradients_alone() -> None:
+    why = ruling("faithful.top", {(TRIAL, "overlap"): {}}).why
+    assert why == "not defined: other measures share no more than chance, or the model gives no gradients"
 
 
 def test_a_figure_whose_experiment_failed_says_so() -> None:

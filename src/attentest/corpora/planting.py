@@ -2,8 +2,8 @@
 
 A share of each split's rows gets a new label, which has nothing to do with the row's text, and made-up words of that
 label between its words; the rationale marks these and nothing else. The other rows stay as they are, so that a model
-has to learn from the corpus's own words, too. Which rows, labels, words and places are chosen hangs on the seed and
-the rows' ids: the order of the rows changes nothing.
+has to learn from the corpus's own words, too. Which rows, labels, words and places are chosen depends on the seed
+and the rows' ids: the order of the rows changes nothing.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from attentest.reports.contents import FirstScreen, Score
 from attentest.reports.parts.formatting import number
 from attentest.reports.summary_text import BASELINE, is_skewed, listed, majority, tested_texts
 from attentest.studies.results import TRIAL, ModelResult
-from attentest.studies.verdict import Verdict
-from attentest.studies.verdict.judge import NO, UNCLEAR, UNTESTED, YES, Summaries, near_uniform
-from attentest.trials.erasure import Erasure
+from attentest.studies.verdict import Ruling, Verdict
+from attentest.studies.verdict.judge import NO, OF_USE, UNCLEAR, UNTESTED, YES, Summaries, near_uniform
+from attentest.trials.erasure import COMPREHENSIVENESS, SUFFICIENCY, Erasure
 from attentest.trials.scores import ATTENTION
 from attentest.trials.uniform import Uniform
 
@@ -87,18 +87,23 @@ def _may_be_shown(verdicts: Sequence[Verdict], summaries: Summaries, weak: bool)
 
 
 def _figures(verdicts: Sequence[Verdict], summaries: Summaries) -> list[str]:
-    """What the answer stands on, in plain words."""
-    erased = summaries.get((TRIAL, Erasure.name), {})
-    own, null, ceiling = (erased.get(Erasure.keys[f"comprehensiveness{part}"]) for part in ("", " null", " ceiling"))
-    if own is None or null is None or math.isnan(own.value):
-        return [verdict.confidence for verdict in verdicts if verdict.definition.name == "faithful"]
-    best = (
-        "" if ceiling is None else f", and without the most important ones (by leave-one-out) {number(ceiling.value)}"
-    )
-    return [
-        f"Without the tokens that attention ranks first, a decision loses {number(own.value)} of its probability; "
-        f"without random tokens it loses {number(null.value)}{best}."
-    ]
+    """What the answer stands on, in plain words: the figures of the tests that decide it."""
+    idle = any(not verdict.of_consequence for verdict in verdicts)
+    names = OF_USE if idle and near_uniform(summaries) is None else ("faithful",)
+    asked = [verdict for verdict in verdicts if verdict.definition.name in names]
+    return [_in_words(v.deciding) if v.deciding else v.confidence for v in asked]
+
+
+def _in_words(ruling: Ruling) -> str:
+    own = ruling.alone
+    mean = "" if own is None else f" (mean over the trainings of this audit; this model: {number(own.value)})"
+    says = ruling.criterion.says[:1].upper() + ruling.criterion.says[1:]
+    references = {"attention that tells nothing": ruling.null, "other measures among themselves": ruling.ceiling}
+    got = {name: figure for name, figure in references.items() if figure and figure.n}  # `says` tells fixed ones
+    got |= {f"the {name} control of this audit": figure for name, figure in ruling.controls.items()}
+    told = [f"{name} {number(figure.value)}" for name, figure in got.items() if not math.isnan(figure.value)]
+    line = f"{says}: {ruling.figure}{mean}; a yes needs {ruling.criterion.side} {ruling.threshold:g}."
+    return f"{line} To compare: {listed(told, 'and')}." if told else line
 
 
 def _advice(about: ModelResult, verdicts: Sequence[Verdict], summaries: Summaries, weak: bool) -> list[str]:
@@ -108,17 +113,23 @@ def _advice(about: ModelResult, verdicts: Sequence[Verdict], summaries: Summarie
         given.append("Train longer, on more texts or with better word vectors, then audit again.")
     idle = any(not verdict.of_consequence for verdict in verdicts)
     if not weak and (answers.get("faithful") == NO or idle or near_uniform(summaries) is not None):
-        given.append(_instead(summaries.get((TRIAL, Erasure.name), {})))
+        given.append(_instead(verdicts, summaries.get((TRIAL, Erasure.name), {})))
     elif answers.get("faithful") == YES:
         given.append("Show the weights with their numbers, and say that they are attention weights.")
         if answers.get("stable") == NO:
             given.append("Do not read them as facts about the texts: train several models and show where they agree.")
-    return [*given, *_more_texts(verdicts, tested_texts(about))]
+    return [*given, *_more_texts(verdicts, tested_texts(about)), *_more_trainings(verdicts)]
 
 
-def _instead(erased: Mapping[str, Estimate]) -> str:
-    """The measure whose tokens decisions depend on most, if that is clearly more than attention's."""
-    prefix = Erasure.keys["comprehensiveness"].removesuffix(ATTENTION)
+def _instead(verdicts: Sequence[Verdict], erased: Mapping[str, Estimate]) -> str:
+    """The measure that finds the tokens that decisions depend on, if clearly better than attention by the same figure;
+    this is the one that decides, where other measures have it."""
+    decided = {verdict.deciding.criterion.name for verdict in verdicts if verdict.deciding}
+    enough = "faithful.sufficiency" in decided
+    side = SUFFICIENCY if enough else COMPREHENSIVENESS
+    tokens = "with its first tokens alone" if enough else "without its first tokens"
+    sign = -1 if enough else 1  # what is lost with the right tokens alone is little
+    prefix = Erasure.keys[side].removesuffix(ATTENTION)
     reached = {key.removeprefix(prefix): figure for key, figure in erased.items() if key.startswith(prefix)}
     own = reached.get(ATTENTION)
     others = {
@@ -128,21 +139,40 @@ def _instead(erased: Mapping[str, Estimate]) -> str:
     }
     if own is None or not others:
         return "Do not show it as the reason. The trial erasure tells which other measure finds the tokens that matter."
-    name, best = max(others.items(), key=lambda pair: pair[1].value)
-    if not best.low > own.high:
+    name, best = max(others.items(), key=lambda pair: sign * pair[1].value)
+    clearly = best.high < own.low if enough else best.low > own.high
+    if not clearly:
         return "Do not show it as the reason. No other measure examined here finds tokens that matter clearly more."
+    theirs = tokens.replace("its", "attention's")
     return (
-        f"Show {MEASURES.get(name, name)} instead: without its first tokens a decision loses {number(best.value)} of "
-        f"its probability, without attention's {number(own.value)}."
+        f"Show {MEASURES.get(name, name)} instead: {tokens} a decision of this model loses {number(best.value)} of "
+        f"its probability, {theirs} {number(own.value)}."
     )
 
 
 def _more_texts(verdicts: Sequence[Verdict], texts: int) -> list[str]:
     """How many texts would decide what is unclear."""
-    deciding = {verdict.definition.name: verdict.deciding for verdict in verdicts if verdict.answer == UNCLEAR}
-    wanted = {name: ruling.texts_needed for name, ruling in deciding.items() if ruling and ruling.texts_needed}
+    wanted = {name: ruling.texts_needed for name, ruling in _unclear(verdicts).items() if ruling.texts_needed}
     if not wanted:
         return []
-    counts = listed([f"{count:,} for {name}" for name, count in wanted.items()], "and")
     room = f"; the test split has {texts:,}" if texts and max(wanted.values()) > texts else ""
-    return [f"To decide what is unclear, examine more texts (--texts): about {counts}{room}."]
+    return [f"To decide what is unclear, examine more texts (--texts): about {_counts(wanted)}{room}."]
+
+
+def _more_trainings(verdicts: Sequence[Verdict]) -> list[str]:
+    """The same of trainings, where more texts would not help."""
+    wanted = {name: ruling.trainings_needed for name, ruling in _unclear(verdicts).items() if ruling.trainings_needed}
+    if not wanted:
+        return []
+    return [
+        f"To decide what is unclear, train with more seeds (a larger --budget): about {_counts(wanted)} in all; more "
+        "texts would not help."
+    ]
+
+
+def _unclear(verdicts: Sequence[Verdict]) -> dict[str, Ruling]:
+    return {v.definition.name: v.deciding for v in verdicts if v.answer == UNCLEAR and v.deciding}
+
+
+def _counts(wanted: Mapping[str, int]) -> str:
+    return listed([f"{count:,} for {name}" for name, count in wanted.items()], "and")

@@ -68,6 +68,7 @@ class Criterion:
     null: Figure | None = None  # what attention that tells nothing would get, from the same run
     ceiling: Figure | None = None  # what other measures reach among themselves
     absent: str = ""  # why a trial that was run may not have the figure
+    always: Figure | None = None  # what that trial has also then; without it an earlier version made the finding
     against: Asked | None = None  # another one that the figure is set against
     trained: Figure | None = None  # how many trainings its interval is over, if it is
     searched: Callable[[Figures], str] | None = None  # how, where a yes only means that a search found nothing
@@ -196,7 +197,7 @@ DEFINITIONS = {
     for definition in (
         Definition(
             "used",
-            "This model's decisions change without its weights.",
+            "Decisions change without the weights.",
             (
                 Criterion(
                     "used.decisions", Uniform,
@@ -282,7 +283,8 @@ DEFINITIONS = {
                     "minus the change between seeds",
                     _moves_more_than_seeds, MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §4, Fig. 5: seeds tell how much predictions differ anyway", MODELS,
-                    DEFINES, absent=_NO_FAR, against=Seeds, searched=_up_to_lambda,
+                    DEFINES, absent=_NO_FAR, always=_of(TrainedAdversary, "reached"), against=Seeds,
+                    searched=_up_to_lambda,
                 ),
                 Criterion(
                     "exclusive.search", TrainedAdversary,
@@ -291,6 +293,7 @@ DEFINITIONS = {
                     _if_none_far, AT_MOST, FAR,
                     "Wiegreffe & Pinter 2019, Table 4: the JSD of an adversary", MODELS, DEFINES,
                     absent="an adversary above a JSD of 0.4 was found, or none that makes the same predictions",
+                    always=_of(TrainedAdversary, "reached"),
                     searched=_up_to_lambda,
                 ),
                 Criterion(
@@ -339,7 +342,7 @@ DEFINITIONS = {
                     "(by chance) to 1 (as many as gradients and leave-one-out share)",
                     _over_trainings(Overlap, "top position"), AT_LEAST, 0.5,
                     "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
-                    absent="the model has no gradients with respect to its inputs",
+                    absent="not defined: other measures share no more than chance, or the model gives no gradients",
                     trained=_trainings_of(Overlap, "top position"),
                 ),
                 Criterion(

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from attentest.errors import InputError, unknown_name
 from attentest.measures.intervals import Estimate, smallest_visible, texts_to_decide
 from attentest.studies.experiments.controls import POSITIVE, Controls
+from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.verdict.calibration import Calibration, Rates, calibration
 from attentest.studies.verdict.definitions import (
     AT_LEAST,
@@ -32,6 +33,8 @@ YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
 FEWEST = 20  # texts that a figure must stand on
 NEAR_UNIFORM = 0.95  # normalised entropy; weights drawn at random have .94 to .96 for 20 to 200 tokens
 OF_USE = ("used", "needed")  # where both are denied, the others are of little consequence
+SEEDS = (Seeds.kind, Seeds.name)
+EARLIER = "made by an earlier version; run the audit again"
 Broken = Collection[tuple[str, str]]  # trial or experiment, and its name
 Impossible = Mapping[tuple[str, str], str]  # trial or experiment that cannot be run -> why
 Found = TypeVar("Found")
@@ -52,6 +55,7 @@ class Ruling:
     null: Estimate | None = None
     ceiling: Estimate | None = None
     controls: Mapping[str, Estimate] = field(default_factory=dict)
+    alone: Estimate | None = None  # this model's figure, where `figure` is a mean over trainings
     rates: Rates | None = None  # on models of known truth
     texts_needed: int | None = None  # for an answer, where it is unclear …
     trainings_needed: int | None = None  # … and its interval is over trainings, which more texts do not narrow
@@ -242,6 +246,7 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
         null=_find(criterion.null, evidence.summaries),
         ceiling=_find(criterion.ceiling, evidence.summaries),
         controls={name: found for name, found in others.items() if found is not None and not math.isnan(found.value)},
+        alone=_alone(criterion, figure, evidence.summaries),
         rates=measured.at(figure.n) if measured is not None and figure is not None else None,
     )
     if figure is None:
@@ -274,6 +279,12 @@ def figure_of(criterion: Criterion, summaries: Summaries) -> Estimate | None:
     return _find(criterion.figure, summaries)
 
 
+def _alone(criterion: Criterion, figure: Estimate | None, summaries: Summaries) -> Estimate | None:
+    """This model's own figure, where the one that is judged is a mean over trainings."""
+    own = figure_of(criterion, {place: found for place, found in summaries.items() if place != SEEDS})
+    return None if own == figure or own is None or math.isnan(own.value) else own
+
+
 def _find(figure: Callable[[Figures], Found] | None, summaries: Summaries) -> Found | None:
     if figure is None:
         return None
@@ -295,7 +306,8 @@ def _why_untested(criterion: Criterion, evidence: _Evidence) -> str:
         place = (asked.kind, asked.name)
         if asked.kind != PEOPLE and place not in evidence.summaries:
             return evidence.reasons.get(place, f"the {asked.kind} {asked.name} was not run")
-    return criterion.absent or "the figure is not defined for these texts"
+    unmade = criterion.always is not None and _find(criterion.always, evidence.summaries) is None
+    return criterion.absent if criterion.absent and not unmade else EARLIER
 
 
 FAILURES = {
