@@ -170,6 +170,13 @@ def test_a_ratio_to_what_may_be_nothing_is_not_defined() -> None:
     assert math.isnan(ratio(np.array([1.0]), np.array([2.0])).value)
 
 
+def test_a_ratio_to_what_is_below_nothing_is_not_defined() -> None:
+    bottom = np.random.default_rng(4).random(50)
+    assert ratio(-bottom, bottom).value == -1
+    found = ratio(bottom, -bottom)
+    assert all(math.isnan(number) for number in (found.value, found.low, found.high))
+
+
 # trainings and texts
 
 
