@@ -189,6 +189,13 @@ def test_two_levels_by_hand() -> None:
     assert (found.low, found.high) == pytest.approx((4 - half, 4 + half), abs=1e-3)
 
 
+@pytest.mark.parametrize("trainings", [3, 4, 5])
+def test_trainings_that_agree_on_every_text_have_a_wide_interval(trainings: int) -> None:
+    found = two_level(np.zeros((trainings, 60)), (-1, 1))
+    assert found.value == 0
+    assert 0.04 < found.high == -found.low < 0.07
+
+
 def test_the_same_texts_cancel_in_a_difference() -> None:
     generator = np.random.default_rng(5)
     texts = generator.normal(0, 10, 60)
@@ -232,6 +239,15 @@ def test_texts_to_decide() -> None:
     assert texts_to_decide(found, 0.6001) is None  # a hundred million
     assert texts_to_decide(mean(np.array([1.0])), 0) is None
     assert smallest_visible(found) == pytest.approx(0.1)
+    lopsided = Estimate(0.2, 0.1, 0.6, 100)
+    assert texts_to_decide(lopsided, 0.3) == 1600  # the side above is .4
+    assert texts_to_decide(lopsided, 0.15) == 400  # the side below is .1
+    assert texts_to_decide(share(np.zeros(20)), 0.1) == 57  # 0 [0, .168]: 20 · 1.68²
+    assert texts_to_decide(Estimate(0.6, 0.5, 0.7, 40), 0.45) == 40
+
+
+def test_no_zero_has_a_sign() -> None:
+    assert str(Estimate(-0.0, -0.0001, -0.01, 3)) == "0.000 [0.000, -0.010]"
 
 
 # coverage
