@@ -175,6 +175,7 @@ def test_fractions_and_measures_are_checked(run: attentest.Run) -> None:
     ):
         with pytest.raises(attentest.InputError, match=told):
             make_trial("erasure", **cast(dict[str, Any], wrong))
+    assert make_trial("erasure", fractions=1) == make_trial("erasure", fractions=[1.0])
     chosen = replace(subject_of(run, texts=10), folder=None)
     (finding,) = hold([make_trial("erasure", fractions=[0.3], measures="gradient,random", draws=1)], chosen)
     names = {name.split(", ")[1] for name in finding.table.column_names if name.startswith("sufficiency, ")}
