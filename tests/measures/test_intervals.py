@@ -170,6 +170,13 @@ def test_a_ratio_to_what_may_be_nothing_is_not_defined() -> None:
     assert math.isnan(ratio(np.array([1.0]), np.array([2.0])).value)
 
 
+def test_a_ratio_to_what_is_below_nothing_is_not_defined() -> None:
+    bottom = np.random.default_rng(4).random(50)
+    assert ratio(-bottom, bottom).value == -1
+    found = ratio(bottom, -bottom)
+    assert all(math.isnan(number) for number in (found.value, found.low, found.high))
+
+
 # trainings and texts
 
 
@@ -180,6 +187,13 @@ def test_two_levels_by_hand() -> None:
     half = math.hypot(text.high - 4, 4.3027 / math.sqrt(3))
     assert (found.value, found.n) == (4, 4)
     assert (found.low, found.high) == pytest.approx((4 - half, 4 + half), abs=1e-3)
+
+
+@pytest.mark.parametrize("trainings", [3, 4, 5])
+def test_trainings_that_agree_on_every_text_have_a_wide_interval(trainings: int) -> None:
+    found = two_level(np.zeros((trainings, 60)), (-1, 1))
+    assert found.value == 0
+    assert 0.04 < found.high == -found.low < 0.07
 
 
 def test_the_same_texts_cancel_in_a_difference() -> None:
@@ -225,6 +239,15 @@ def test_texts_to_decide() -> None:
     assert texts_to_decide(found, 0.6001) is None  # a hundred million
     assert texts_to_decide(mean(np.array([1.0])), 0) is None
     assert smallest_visible(found) == pytest.approx(0.1)
+    lopsided = Estimate(0.2, 0.1, 0.6, 100)
+    assert texts_to_decide(lopsided, 0.3) == 1600  # the side above is .4
+    assert texts_to_decide(lopsided, 0.15) == 400  # the side below is .1
+    assert texts_to_decide(share(np.zeros(20)), 0.1) == 57  # 0 [0, .168]: 20 · 1.68²
+    assert texts_to_decide(Estimate(0.6, 0.5, 0.7, 40), 0.45) == 40
+
+
+def test_no_zero_has_a_sign() -> None:
+    assert str(Estimate(-0.0, -0.0001, -0.01, 3)) == "0.000 [0.000, -0.010]"
 
 
 # coverage

@@ -44,6 +44,14 @@ def test_clusters_widen_the_interval() -> None:
     assert together == auroc(positive, negative, (clusters, clusters + 100))  # the same every time
 
 
+def test_few_clusters_that_are_told_apart_do_not_prove_that_all_are() -> None:
+    clusters = np.arange(3)
+    positive, negative = np.array([3.0, 4, 5]), np.array([0.0, 1, 2])
+    found = auroc(positive, negative, (clusters, clusters + 3))
+    assert (found.value, found.high) == (1, 1)
+    assert found.low == auroc(positive, negative).low < 0.5
+
+
 def test_areas_cover_what_they_promise() -> None:
     for apart in (0, 1.5):
         assert coverage.of_areas(apart, 30, 200).covered >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / 200)

@@ -32,8 +32,10 @@ from attentest.studies.experiments.repeated import (
     notes_on,
     scores_over,
 )
+from attentest.studies.experiments.seeds import over_trainings
 from attentest.studies.schema import Study
 from attentest.training.run import Run
+from attentest.trials import trial_class
 from attentest.trials.stored import finding_in
 
 LN2 = math.log(2)
@@ -112,6 +114,26 @@ def test_estimates_of_trainings_are_averaged_and_widened_by_how_they_differ() ->
     freedom = (between + within) ** 2 / (between**2 / 2 + within**2 / 99)
     half = student_quantile(0.975, freedom) * math.sqrt(between + within)
     assert (apart.low, apart.high) == pytest.approx((apart.value - half, apart.value + half))
+
+
+def test_a_figure_that_one_seed_lacks_is_not_defined_over_trainings() -> None:
+    experiment: Any = make_experiment("seeds", {"seeds": 2, "examine": ["uniform"]})
+    share = Estimate(0.5, 0.4, 0.6, 100)
+    nowhere = Estimate(math.nan, math.nan, math.nan, 0)
+    whole, *entries = dict.fromkeys(trial_class("uniform").keys.values())
+    missing, not_defined = entries[:2]
+    every = [
+        {whole: share, missing: share, not_defined: share},
+        {whole: share, not_defined: nowhere},
+        {whole: share, missing: share, not_defined: share},
+    ]
+    labels = labels_of(BASE, 3)
+    findings = {f"{label} uniform": SimpleNamespace(summary=one) for label, one in zip(labels, every, strict=True)}
+    found = experiment._over_trainings(findings)
+    assert found.keys() == {over_trainings(entry) for entry in (whole, missing, not_defined)}
+    assert found[over_trainings(whole)].value == 0.5
+    assert math.isnan(found[over_trainings(missing)].value)
+    assert math.isnan(found[over_trainings(not_defined)].value)
 
 
 def jsd(p: Sequence[float], q: Sequence[float]) -> float:

@@ -300,6 +300,29 @@ def test_where_no_test_tells_the_controls_apart_the_verdict_is_unclear() -> None
     assert (none.answer, none.confidence[:34]) == (UNTESTED, "Not tested: only evidence that doe")
 
 
+@pytest.mark.parametrize("first", ["null", "deceptive"])
+def test_a_control_without_an_interval_blinds_whatever_the_order(first: str) -> None:
+    second = "deceptive" if first == "null" else "null"
+    nowhere = control(sufficiency=Estimate(0.1, NAN, NAN, 50))
+    controls = {
+        "positive": control(sufficiency=of(0.8, 0.9)),
+        first: nowhere,
+        second: control(sufficiency=of(0.0, 0.1)),
+    }
+    found = verdict("faithful", YES_BY_ONE, rates=calibrated(sufficiency=0.9), controls=controls)
+    assert (found.answer, found.deciding) == (UNCLEAR, None)
+
+
+def test_what_is_needed_is_judged_by_accuracy_whatever_f1_says() -> None:
+    found = verdict("needed", summaries({"needed.trained": of(-0.05, 0.05), "needed.f1": of(-0.05, -0.02)}))
+    assert found.answer == UNCLEAR
+    assert [(one.criterion.name, one.answer) for one in found.rulings] == [
+        ("needed.trained", UNCLEAR),
+        ("needed.f1", YES),
+    ]
+    assert verdict("needed", summaries({"needed.f1": of(-0.05, -0.02)})).answer == UNTESTED
+
+
 @pytest.mark.parametrize("left", [("positive",), ("null", "deceptive")])
 def test_controls_of_one_kind_blind_no_test(left: tuple[str, ...]) -> None:
     """A control that is not what it was made to be is left out: there is nothing to tell apart."""
@@ -316,11 +339,14 @@ def test_controls_do_not_blind_what_defines() -> None:
 
 
 def test_what_decides_is_the_figure_over_all_trainings_where_there_is_one() -> None:
-    """One training may be an exception; where a figure is not defined over all of them, that of the one counts."""
+    """One training may be an exception; where a figure is not defined over all, that of the one says nothing."""
     one = summaries({SUFFICIENCY: of(0.6, 0.7)})
-    for over, expected in ((of(0.1, 0.8), UNCLEAR), (UNDEFINED, YES)):
+    for over, expected in ((of(0.1, 0.8), UNCLEAR), (UNDEFINED, UNTESTED)):
         seeds = {(EXPERIMENT, "seeds"): {"sufficiency position, over trainings": over}}
         assert verdict("faithful", one | seeds, rates=calibrated(sufficiency=0.9)).answer == expected
+        if over is UNDEFINED:
+            assert ruling(SUFFICIENCY, one | seeds).why == "the figure is not defined for these texts"
+    assert verdict("faithful", one, rates=calibrated(sufficiency=0.9)).answer == YES
 
 
 # weights that single out nothing, and attention that is of no use

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ import torch
 from word_model import WordModel, random_words, reading_of_words
 
 import attentest
+from attentest.measures.intervals import Estimate
 from attentest.trials import Subject, hold, make_trial, subject_of
 from attentest.trials.erasure import SIDES, Erasure, losses
 from attentest.trials.rankings import random_ranks, ranks_by
@@ -141,13 +143,25 @@ def test_positions_are_between_chance_and_leave_one_out(run: attentest.Run) -> N
     assert set(finding.charts) >= {"comprehensiveness by share of tokens", "sufficiency by share of tokens"}
     # lost without the tokens .3, .1, .5, with them alone .2, .4, .1: (.3 − .1)/(.5 − .1) and (.4 − .2)/(.4 − .1)
     lost = {"attention": (0.3, 0.2), "random": (0.1, 0.4), "leave-one-out": (0.5, 0.1), "gradient-input": (0.0, 0.0)}
+    comprehensiveness, sufficiency = positions(subject, lost)
+    assert comprehensiveness.value == pytest.approx(0.5)
+    assert sufficiency.value == pytest.approx(2 / 3)
+
+
+def test_no_position_where_leave_one_out_is_worse_than_chance(run: attentest.Run) -> None:
+    subject = replace(subject_of(run, texts=30), folder=None)
+    lost = {"attention": (0.1, 0.85), "random": (0.3, 0.33), "leave-one-out": (0.2, 0.37), "gradient-input": (0.0, 0.0)}
+    for position in positions(subject, lost):
+        assert all(math.isnan(number) for number in (position.value, position.low, position.high))
+
+
+def positions(subject: Subject, lost: Mapping[str, tuple[float, float]]) -> list[Estimate]:
     noise = np.array([-0.01, 0.0, 0.01])
     names = {f"{side}, {name}": both[i] + noise for name, both in lost.items() for i, side in enumerate(SIDES)}
     more = [f"{name}, {share}" for name in names for share in ("1 %", "5 %", "10 %", "20 %", "50 %")]
     rest = dict.fromkeys([*(f"normalised {name}" for name in names), *more], noise + 0.5)
     summary = make_trial("erasure").examiner(subject).conclude(pa.table(names | rest)).summary
-    assert summary["comprehensiveness position"].value == pytest.approx(0.5)
-    assert summary["sufficiency position"].value == pytest.approx(2 / 3)
+    return [summary[f"{side} position"] for side in SIDES]
 
 
 def test_fractions_and_measures_are_checked(run: attentest.Run) -> None:
@@ -161,6 +175,7 @@ def test_fractions_and_measures_are_checked(run: attentest.Run) -> None:
     ):
         with pytest.raises(attentest.InputError, match=told):
             make_trial("erasure", **cast(dict[str, Any], wrong))
+    assert make_trial("erasure", fractions=1) == make_trial("erasure", fractions=[1.0])
     chosen = replace(subject_of(run, texts=10), folder=None)
     (finding,) = hold([make_trial("erasure", fractions=[0.3], measures="gradient,random", draws=1)], chosen)
     names = {name.split(", ")[1] for name in finding.table.column_names if name.startswith("sufficiency, ")}

@@ -14,6 +14,7 @@ import torch
 from word_model import random_words, reading_of_words
 
 import attentest
+from attentest.measures.intervals import mean, share
 from attentest.measures.marked import agreement, chance_agreement
 from attentest.measures.spearman import spearman
 from attentest.trials import Subject, hold, make_trial, subject_of
@@ -135,6 +136,10 @@ def test_chance_is_the_mean_over_all_orders(tokens: int, marked: int) -> None:
 
 def test_the_trial_of_rationales_ranks_planted_words(run: attentest.Run) -> None:
     (finding,) = hold([make_trial("rationale")], replace(subject_of(run, texts=40), folder=None))
+    heaviest, tokens = (finding.table[name].to_numpy() for name in ("heaviest_in_rationale", "rationale_share"))
+    assert finding.summary["heaviest token in the rationale"] == share(heaviest)
+    assert finding.summary["tokens in the rationale"] == mean(tokens, (0, 1))
+    assert finding.summary["heaviest in the rationale − tokens in the rationale"] == mean(heaviest - tokens, (-1, 1))
     assert set(Rationale.keys.values()) <= set(finding.summary)
     for kind in ("token F1", "IoU", "AUPRC"):
         for name in ("attention", "gradient-input-fixed", "leave-one-out", "chance"):

@@ -20,7 +20,7 @@ class Estimate:
     n: int
 
     def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.value:z.3f} [{self.low:z.3f}, {self.high:z.3f}]"
 
     def as_dict(self) -> dict[str, float]:
         return asdict(self)
@@ -47,13 +47,15 @@ def smallest_visible(estimate: Estimate) -> float:
 def texts_to_decide(estimate: Estimate, threshold: float) -> int | None:
     """About how many texts would move the interval off the threshold, if the value stayed as it is.
 
-    The width shrinks with the square root of the number of texts. Rounded up to two digits; None where the value is at
-    the threshold, where there is no interval, and where more than a million texts would be needed.
+    What counts is the side of the interval that faces the threshold; it shrinks with the square root of the number of
+    texts. Never fewer texts than there are. Rounded up to two digits; None where the value is at the threshold, where
+    there is no interval, and where more than a million texts would be needed.
     """
     distance = abs(estimate.value - threshold)
-    if not distance > 0 or math.isnan(smallest_visible(estimate)):
+    facing = estimate.high - estimate.value if estimate.value < threshold else estimate.value - estimate.low
+    if not distance > 0 or math.isnan(facing):
         return None
-    needed = estimate.n * (smallest_visible(estimate) / distance) ** 2
+    needed = estimate.n * max(1.0, facing / distance) ** 2
     if needed > MOST_TEXTS:
         return None
     unit = int(10 ** max(0, math.floor(math.log10(max(needed, 1))) - 1))

@@ -73,7 +73,8 @@ def share_difference(first: Shaped[np.ndarray, "texts"], second: Shaped[np.ndarr
 def ratio(top: Shaped[np.ndarray, "texts"], bottom: Shaped[np.ndarray, "texts"]) -> Estimate:
     """mean(top) / mean(bottom) over the same texts, with Fieller's interval.
 
-    NaN where the interval of mean(bottom) includes 0: the ratio could then be anything.
+    NaN unless the interval of mean(bottom) is above 0: around 0 the ratio could be anything, and below it a larger top
+    would mean a smaller ratio. Where less is better, turn both round.
     """
     above, below = np.asarray(top, float), np.asarray(bottom, float)
     both = ~np.isnan(above) & ~np.isnan(below)
@@ -85,7 +86,7 @@ def ratio(top: Shaped[np.ndarray, "texts"], bottom: Shaped[np.ndarray, "texts"])
     (var_a, cov), (_, var_b) = np.cov(above, below) * student_quantile(1 - TAIL, n - 1) ** 2 / n
     # every ρ for which the interval of mean(top − ρ · bottom) includes 0
     square, linear, constant = b * b - var_b, a * b - cov, a * a - var_a
-    if not square > 0:
+    if not (b > 0 and square > 0):
         return undefined(n)
     root = math.sqrt(max(0.0, linear**2 - square * constant))
     return Estimate(float(a / b), (linear - root) / square, (linear + root) / square, n)

@@ -28,9 +28,10 @@ def auroc(positive: Scores, negative: Scores, clusters: Clusters | None = None, 
     """The chance that a positive scores above a negative; ties count half. NaN scores are left out.
 
     `clusters` name what each score belongs to (those of the positives, those of the negatives), such as the
-    architecture of a model: scores of the same cluster are alike, and the interval resamples whole clusters. Without
-    them it has the two parts of DeLong's, each with the limits of `mean`, so that a perfect separation of few scores
-    has an interval too. `n` is the number of scores.
+    architecture of a model: scores of the same cluster are alike, and the interval resamples whole clusters. It is at
+    least as wide as that without clusters, as draws of clusters that are all told apart do not show how few they are.
+    Without clusters it has the two parts of DeLong's, each with the limits of `mean`, so that a perfect separation of
+    few scores has an interval too. `n` is the number of scores.
     """
     sides = [np.asarray(scores, float) for scores in (positive, negative)]
     kept = [~np.isnan(scores) for scores in sides]
@@ -40,10 +41,12 @@ def auroc(positive: Scores, negative: Scores, clusters: Clusters | None = None, 
         return undefined(n)
     wins = _wins(first, second)
     area = float(wins.mean())
+    low, high = _delong(wins)
     if clusters is None:
-        return Estimate(area, *_delong(wins), n)
+        return Estimate(area, low, high, n)
     rows, columns = (np.asarray(side)[some] for side, some in zip(clusters, kept, strict=True))
-    return Estimate(area, *_resampled(wins, rows, columns, seed), n)
+    least, most = _resampled(wins, rows, columns, seed)
+    return Estimate(area, min(low, least), max(high, most), n)
 
 
 def _wins(positive: Scores, negative: Scores) -> Wins:

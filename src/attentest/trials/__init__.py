@@ -65,9 +65,11 @@ def make_trial(named: str | type[Trial], /, **settings: Any) -> Trial:
 
 
 def _several(given: Any) -> Any:
-    """Several values as a list, or names with commas between them."""
+    """Several values as a list, names with commas between them, or a single number."""
     if isinstance(given, str):
         return tuple(part.strip() for part in given.split(",") if part.strip())
+    if isinstance(given, int | float):
+        return (given,)
     return tuple(given) if isinstance(given, list) else given
 
 

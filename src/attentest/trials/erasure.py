@@ -147,7 +147,9 @@ class _Examiner:
         for side in SIDES:
             area = {name: column(table, f"{side}, {name}") for name in (*self.measures, NULL)}
             summary |= {f"{side}, {name}": mean(values, (-1, 1)) for name, values in area.items()}
-            summary[f"{side} position"] = ratio(area[ATTENTION] - area[NULL], area[CEILING] - area[NULL])
+            better = 1 if side == COMPREHENSIVENESS else -1
+            gained, most = (better * (area[name] - area[NULL]) for name in (ATTENTION, CEILING))
+            summary[f"{side} position"] = ratio(gained, most)
             for name in area:
                 entry = f"normalised {side}, {name}"
                 summary[entry] = mean(column(table, entry), (0, 1))

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.errors import InputError
-from attentest.measures.intervals import Estimate, bootstrap, mean
+from attentest.measures.intervals import Estimate, mean, share
 from attentest.measures.marked import KINDS, agreement, chance_agreement
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.text.prepare import TokenizedCorpus
@@ -121,12 +121,12 @@ class _Marked:
         marks = self.sequences.padded(reading.rows, self.marks)[0].astype(float)
         weights = reading.attention.cpu().numpy()
         heaviest = np.take_along_axis(marks, weights.argmax(1)[:, None], 1)[:, 0]
-        share = marks.sum(1) / reading.lengths.cpu().numpy()
-        known = np.where(share > 0, 1.0, np.nan)
+        tokens = marks.sum(1) / reading.lengths.cpu().numpy()
+        known = np.where(tokens > 0, 1.0, np.nan)
         return {
             "heaviest_in_rationale": heaviest * known,
             "weight_on_rationale": (weights * marks).sum(1) * known,
-            "rationale_share": share * known,
+            "rationale_share": tokens * known,
             **self._agreement(reading, marks > 0),
         }
 
@@ -137,15 +137,15 @@ class _Marked:
         return {f"{kind}, {name}": values for name, kinds in found.items() for kind, values in kinds.items()}
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        heaviest, weight, share = (
+        heaviest, weight, tokens = (
             column(table, name) for name in ("heaviest_in_rationale", "weight_on_rationale", "rationale_share")
         )
         summary = {
-            "heaviest token in the rationale": bootstrap(heaviest),
-            "weight on the rationale": bootstrap(weight),
-            "tokens in the rationale": bootstrap(share),
-            "weight − tokens in the rationale": bootstrap(weight - share),
-            "heaviest in the rationale − tokens in the rationale": bootstrap(heaviest - share),
+            "heaviest token in the rationale": share(heaviest),
+            "weight on the rationale": mean(weight, (0, 1)),
+            "tokens in the rationale": mean(tokens, (0, 1)),
+            "weight − tokens in the rationale": mean(weight - tokens, (-1, 1)),
+            "heaviest in the rationale − tokens in the rationale": mean(heaviest - tokens, (-1, 1)),
         }
         for kind in KINDS:
             values = {name: column(table, f"{kind}, {name}") for name in (*self.measures, CHANCE)}
@@ -157,7 +157,7 @@ class _Marked:
             f"tokens of the rationale have an AUPRC of {summary[f'AUPRC, {ATTENTION}']}; a random order has "
             f"{summary[f'AUPRC, {CHANCE}'].value:.3f}."
         )
-        without = int(np.isnan(share).sum())
+        without = int(np.isnan(tokens).sum())
         notes = [f"{without:,} texts are left out: the part that the model reads has no rationale."] if without else []
         return Conclusion(answer, summary, notes)
 

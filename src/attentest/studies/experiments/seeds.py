@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.measures.divergences import LARGEST_JSD
+from attentest.measures.estimate import undefined
 from attentest.measures.intervals import Estimate, bootstrap
 from attentest.settings import setting
 from attentest.studies.cells import scores
@@ -106,8 +107,10 @@ class Seeds(Experiment):
         for name in self.examine:
             every = [findings[f"{label} {name}"].summary for label in labels_of(BASE, self.seeds + 1)]
             for entry in dict.fromkeys(trial_class(name).keys.values()):
-                if all(entry in found for found in every):
-                    summary[over_trainings(entry)] = estimate_over([found[entry] for found in every])
+                there = [found[entry] for found in every if entry in found]
+                if there:  # an entry that only some trainings have is not defined over all of them
+                    whole = len(there) == len(every)
+                    summary[over_trainings(entry)] = estimate_over(there) if whole else undefined()
         return summary
 
     @classmethod

@@ -41,7 +41,11 @@ class Untrained(Experiment):
 
     name: ClassVar[str] = "uniform"
     number: ClassVar[str] = "T1"
-    keys: ClassVar[Mapping[str, str]] = {"change": "F1, uniform − base", "trainings": "trainings"}
+    keys: ClassVar[Mapping[str, str]] = {
+        "accuracy change": "accuracy, uniform − base",
+        "change": "F1, uniform − base",
+        "trainings": "trainings",
+    }
     question: ClassVar[str] = "Does a model trained without learned attention predict as well?"
     source: ClassVar[str] = "Wiegreffe & Pinter 2019 §3.2, Table 2; Vashishth et al. 2019 §4.1, Table 1"
     how_to_read: ClassVar[str] = (

@@ -223,6 +223,8 @@ def _blind(ruling: Ruling) -> bool:
     others = [figure for name, figure in ruling.controls.items() if name != POSITIVE]
     if positive is None or not others:
         return False
+    if any(math.isnan(figure.low + figure.high) for figure in (positive, *others)):
+        return True
     if ruling.criterion.side == AT_MOST:
         return not positive.high < min(figure.low for figure in others)
     return not positive.low > max(figure.high for figure in others)
