@@ -119,7 +119,7 @@ def test_every_test_of_a_verdict_has_its_figures(page: str, tree: Tree) -> None:
 def test_a_verdict_row_has_its_deciding_figure_as_a_picture(page: str, tree: Tree) -> None:
     pictures = [at for tag, at in tree.elements if tag == "svg" and at.get("class") == "figure-line"]
     said = [label for at in pictures if (label := at.get("aria-label"))]
-    wanted = "comprehensiveness 0.170 [0.110, 0.230]; threshold at least 0.5; positive control 0.930"
+    wanted = "comprehensiveness 0.170 [0.110, 0.230]; threshold at least 0.5; null 0; ceiling 1; positive control 0.930"
     assert [label.startswith(wanted) for label in said].count(True) == 1
     assert page.count('class="legend"') == 1
 
