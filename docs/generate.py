@@ -92,8 +92,10 @@ def _test(criterion: Criterion, found: Calibration) -> tuple[str, ...]:
     threshold, source = criterion.threshold, criterion.source
     if measured is not None:
         threshold, source = measured.threshold, "[calibrated](calibration.md)"
-    place = f"{criterion.kind}s/{criterion.trial}.md" if criterion.kind != PEOPLE else "trials/README.md"
-    asked = f"{criterion.says} ({criterion.number}, [{criterion.kind} {criterion.trial}]({place}); {criterion.level})"
+    place = f"[{criterion.kind} {criterion.trial}]({criterion.kind}s/{criterion.trial}.md)"
+    if criterion.kind == PEOPLE:
+        place = "[people](trials/README.md)"
+    asked = f"{criterion.says} ({criterion.number}, {place}; {criterion.level})"
     return f"`{criterion.name}`", asked, f"{criterion.side} {threshold:g}", source, _decides(criterion, found)
 
 

@@ -364,3 +364,8 @@ def test_the_page_of_the_python_interface_runs(tmp_path: Path) -> None:
     for name in ("audits/run", "audits/full", "audits/file", "audits/subject", "comparisons/ab"):
         assert (tmp_path / name / "report.html").is_file()
     assert len(blocks) >= 6
+
+
+def test_nothing_is_linked_by_its_kind_twice() -> None:
+    """As people are, who are no trial of that name."""
+    assert not [page.name for page in PAGES if re.search(r"\[(\w+) \1\]", page.read_text(encoding="utf-8"))]

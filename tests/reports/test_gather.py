@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -533,3 +533,40 @@ def test_an_audit_of_an_earlier_version_is_judged_again_and_says_what_it_lacks(a
     (left_out,) = [note for note in report.notes if "ontrols" in note]
     assert left_out.startswith("Controls were left out (--no-controls")
     assert page.read_text(encoding="utf-8").count("Controls were left out") == 1
+
+
+@pytest.mark.parametrize(
+    ("labels", "means"),
+    [
+        (("positive", "null"), "The tests were checked with the other controls only."),
+        (("null", "deceptive"), "The tests were checked with no controls: nothing shows how well they work here."),
+    ],
+)
+def test_a_control_that_failed_its_proof_is_told_at_the_top(audit: Path, labels: Sequence[str], means: str) -> None:
+    table = add_controls(audit, [control(label) for label in labels])
+    file = table.with_name("finding.json")
+    finding = json.loads(file.read_text(encoding="utf-8"))
+    why = "The other control is left out: its decisions do not follow the planted words."
+    file.write_text(json.dumps({**finding, "notes": [why, "Something else."]}), encoding="utf-8")
+    report, _ = write_report(audit)
+    assert f"{why} {means}" in report.notes
+    first = report.blocks[0].first
+    assert first is not None
+    assert first.because[-1] == f"{why} {means}"
+
+
+def test_controls_that_hold_need_no_note(audit: Path) -> None:
+    add_controls(audit, [control("positive"), control("null")])
+    assert not [note for note in write_report(audit)[0].notes if "left out:" in note]
+
+
+def test_thresholds_of_an_earlier_version_that_do_not_count_are_named(audit: Path) -> None:
+    old = {"needed.inference": 0.2, "exclusive.model": 0.05, "exclusive.texts": 0.4}
+    (audit / "verdict.json").write_text(json.dumps({"thresholds": old}), encoding="utf-8")
+    other, _ = write_report(audit, audit.parent / "other.html", {"used.decisions": 0.2})
+    report, _ = write_report(audit)
+    (note,) = [note for note in report.notes if note.startswith("Thresholds that were set for an earlier version")]
+    assert note.endswith("now: needed.inference, exclusive.model.")
+    rulings = {r.criterion.name: r for v in report.blocks[0].verdicts for r in v.rulings}
+    assert (rulings["exclusive.texts"].threshold, rulings["exclusive.model"].threshold) == (0.4, 0.0)
+    assert not [note for note in other.notes if "earlier version do not count" in note]  # they were replaced

@@ -119,7 +119,7 @@ def test_every_test_of_a_verdict_has_its_figures(page: str, tree: Tree) -> None:
 def test_a_verdict_row_has_its_deciding_figure_as_a_picture(page: str, tree: Tree) -> None:
     pictures = [at for tag, at in tree.elements if tag == "svg" and at.get("class") == "figure-line"]
     said = [label for at in pictures if (label := at.get("aria-label"))]
-    wanted = "comprehensiveness 0.170 [0.110, 0.230]; threshold at least 0.5; positive control 0.930"
+    wanted = "comprehensiveness 0.170 [0.110, 0.230]; threshold at least 0.5; null 0; ceiling 1; positive control 0.930"
     assert [label.startswith(wanted) for label in said].count(True) == 1
     assert page.count('class="legend"') == 1
 
@@ -374,3 +374,13 @@ def test_the_bundle_is_kept_and_works_where_nothing_can_be(tmp_path: Path, monke
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert bundles.bundle.__wrapped__() == "made again"
+
+
+def test_a_mean_over_trainings_is_told_as_one_next_to_this_models_figure() -> None:
+    made = sample_report.report()
+    verdict = made.blocks[0].verdicts[0]
+    rulings = [replace(verdict.rulings[0], alone=Estimate(0.123, 0.1, 0.15, 50)), *verdict.rulings[1:]]
+    block = replace(made.blocks[0], verdicts=[replace(verdict, rulings=rulings), *made.blocks[0].verdicts[1:]])
+    told = "mean over the trainings of this audit; this model: 0.123 [0.100, 0.150]"
+    assert told in Tree.of(render(replace(made, blocks=[block, *made.blocks[1:]]))).text
+    assert "mean over the trainings" not in Tree.of(render(made)).text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from attentest.reports.parts.picture import is_plain
 from attentest.reports.redrawn import class_of, picture_of, redrawn
 from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
 from attentest.studies import comparison
-from attentest.studies.experiments.controls import Controls, figures_of_controls
+from attentest.studies.experiments.controls import LEFT_OUT_CONTROL, POSITIVE, Controls, figures_of_controls
 from attentest.studies.figures import FIGURES, PlacedFinding, across_models
 from attentest.studies.folder import PLAN, VERDICT, plan_key
 from attentest.studies.published import PublishedRow
@@ -33,7 +33,7 @@ from attentest.studies.results import (
     read_summary,
     result_of_run,
 )
-from attentest.studies.verdict import CRITERIA, judge
+from attentest.studies.verdict import CRITERIA, Verdict, judge
 from attentest.studies.verdict.judge import Summaries
 from attentest.training.record import RUN
 from attentest.training.run import Run
@@ -49,7 +49,8 @@ from attentest.version import __version__
 
 Thresholds = Mapping[str, float]
 COMPARISON = comparison.NAME
-REPLACED = ("stable.seeds", "faithful.sets", "informative.information")  # names that had another figure in version 1
+# names that had another figure in version 1
+REPLACED = ("needed.trained", "stable.seeds", "exclusive.model", "faithful.sets", "informative.information")
 LARGEST_PICTURE = 5_000_000  # bytes; ours are far smaller
 UNKNOWN = "This version of attentest does not know it and cannot draw its charts; its numbers are as they were found."
 EARLIER = "An earlier version of attentest made it, without the numbers that its charts need; make it again for them."
@@ -91,9 +92,7 @@ def kept_thresholds(folder: Path) -> dict[str, float]:
     if not is_folder(folder) or not (folder / VERDICT).is_file():
         return {}
     kept = read_as(folder / VERDICT, Judged)
-    if kept.version > 1:
-        return kept.thresholds
-    return {name: value for name, value in kept.thresholds.items() if name in CRITERIA and name not in REPLACED}
+    return {name: value for name, value in kept.thresholds.items() if name not in kept.outdated}
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,13 @@ class Judged:
 
     thresholds: dict[str, float]
     version: int = 1  # the first had no number
+
+    @property
+    def outdated(self) -> list[str]:
+        """Thresholds of tests that are gone, or that measure something else now."""
+        if self.version > 1:
+            return []
+        return [name for name in self.thresholds if name not in CRITERIA or name in REPLACED]
 
 
 @dataclass(frozen=True)
@@ -133,7 +139,13 @@ class _Reader:
             kind=summary.kind,
             lead=lead,
             facts=[*([("budget", f"{summary.budget}{rows}")] if summary.budget else []), ("attentest", __version__)],
-            notes=[*self._of_earlier_plan(), *notes_of(summary), *_lacks(summary)],
+            notes=[
+                *self._of_earlier_plan(),
+                *dict.fromkeys(note for block in blocks for note in unproven(block.sections, block.verdicts)),
+                *self._outdated_thresholds(),
+                *notes_of(summary),
+                *_lacks(summary),
+            ],
             blocks=blocks,
             figures=self._figures(inside(self.folder, FIGURES), across_models(self._placed(summary))),
             directions=summary.directions,
@@ -148,6 +160,16 @@ class _Reader:
         if not shown or shown == plan_key(self.folder):
             return []
         return ["These are results of an earlier time: what was planned here since is not finished."]
+
+    def _outdated_thresholds(self) -> list[str]:
+        file = self.folder / VERDICT
+        dropped = read_as(file, Judged).outdated if file.is_file() else []
+        if not dropped or self.thresholds != kept_thresholds(self.folder):  # others were given in their place
+            return []
+        return [
+            "Thresholds that were set for an earlier version do not count, as their tests are gone or measure "
+            f"something else now: {', '.join(dropped)}."
+        ]
 
     def run(self) -> Report:
         run = Run(self.folder)
@@ -179,7 +201,12 @@ class _Reader:
             about=about,
             first=first_screen(about, judged, verdicts, weak is not None) if verdicts else None,
         )
-        notes = [*([weak] if weak else []), *run.notes, *([NO_CONTROLS] if verdicts else [])]
+        notes = [
+            *([weak] if weak else []),
+            *self._outdated_thresholds(),
+            *run.notes,
+            *([NO_CONTROLS] if verdicts else []),
+        ]
         if not own:
             notes.append(f"No trial has been run yet. To run all: attentest trial all {self.folder}")
         if len(own) < len(sections):
@@ -216,6 +243,7 @@ class _Reader:
         shown = read_instances(table) if table else []
         summaries, impossible = _summaries(sections), _impossible(shown)
         verdicts = judge(summaries, self.thresholds, broken, impossible, self._controls(own))
+        first = first_screen(about, summaries, verdicts, weakness(name, about) is not None)
         return Block(
             anchor=anchor,
             name=name,
@@ -225,7 +253,7 @@ class _Reader:
             instances=shown,
             files=self._instance_files(table) if table else {},
             about=about,
-            first=first_screen(about, summaries, verdicts, weakness(name, about) is not None),
+            first=replace(first, because=[*first.because, *unproven(sections, verdicts)]),
         )
 
     def _controls(self, findings: Sequence[FindingRef]) -> Mapping[str, Summaries]:
@@ -335,6 +363,18 @@ def _impossible(shown: Sequence[Instance]) -> dict[tuple[str, str], str]:
     if not shown or any(instance.marks is not None for instance in shown):
         return {}
     return {(TRIAL, Rationale.name): "the corpus has no rationales"}
+
+
+def unproven(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> list[str]:
+    """Which controls were left out and why, and what the tests were checked with instead."""
+    notes = [note for s in sections if (s.kind, s.name) == (EXPERIMENT, Controls.name) for note in s.notes]
+    left_out = [note for note in notes if LEFT_OUT_CONTROL in note]
+    if not left_out:
+        return []
+    kept = {name for verdict in verdicts for ruling in verdict.rulings for name in ruling.controls}
+    checked = POSITIVE in kept and len(kept) > 1
+    means = "with the other controls only" if checked else "with no controls: nothing shows how well they work here"
+    return [f"{' '.join(left_out)} The tests were checked {means}."]
 
 
 def _lacks(summary: Summary) -> list[str]:

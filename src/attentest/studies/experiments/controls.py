@@ -23,6 +23,7 @@ from attentest.trials.stored import StoredFinding
 from attentest.trials.swaps import Swaps
 
 POSITIVE = "positive"
+LEFT_OUT_CONTROL = " control is left out: "
 MOST_TEXTS = 2**53  # that a number of JSON can count
 CONTROLS = {POSITIVE: KINDS["guided"], "null": KINDS["random"], "deceptive": KINDS["bypass"]}
 MEASURES = ("gradient-input-fixed", "leave-one-out")
@@ -84,7 +85,7 @@ class Controls(Experiment):
                 f"weight on the planted words above chance, {label}": proof.more_weight,
             }
             if not proof.holds:
-                notes.append(f"The {label} control is left out: {proof.failure}.")
+                notes.append(f"The {label}{LEFT_OUT_CONTROL}{proof.failure}.")
                 continue
             rows += [
                 {"label": label, "kind": "trial", "name": name, "entry": entry, **figure.as_dict()}
