@@ -19,7 +19,7 @@ from attentest.studies.audit import BUDGETS, plan_audit
 from attentest.studies.expand import StudyPlan
 from attentest.studies.experiments import controls as module
 from attentest.studies.experiments.base import Result
-from attentest.studies.experiments.controls import CONTROLS, TRIALS, Controls, figures_of_controls
+from attentest.studies.experiments.controls import CONTROLS, POSITIVE, TRIALS, Controls, figures_of_controls
 from attentest.studies.experiments.known_truth import (
     DECEPTIVE,
     FOLLOWS,
@@ -32,7 +32,6 @@ from attentest.studies.experiments.known_truth import (
     SELDOM,
     prove,
 )
-from attentest.studies.verdict.judge import POSITIVE
 from attentest.trials import trial_class
 from attentest.trials.rationale import Rationale
 from attentest.trials.stored import StoredFinding

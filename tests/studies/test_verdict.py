@@ -26,7 +26,7 @@ from attentest.studies.verdict import (
 )
 from attentest.studies.verdict.calibration import calibration
 from attentest.studies.verdict.definitions import AT_LEAST, AT_MOST, CALIBRATED, DEFINES, MORE_THAN, PEOPLE
-from attentest.studies.verdict.judge import FAILURES, NO, UNCLEAR, UNTESTED, YES, figure_of
+from attentest.studies.verdict.judge import FAILURES, NO, UNCLEAR, UNTESTED, YES, Summaries, figure_of
 from attentest.trials import TRIALS
 
 NAN = math.nan
@@ -155,7 +155,7 @@ def test_what_was_not_held_is_named_also_where_it_is_the_one_set_against() -> No
 
 
 def test_a_finding_of_an_earlier_version_is_not_called_undefined() -> None:
-    old = {place: {} for place in ((EXPERIMENT, "seeds"), (EXPERIMENT, "adversary"), (TRIAL, "uniform"))}
+    old: Summaries = {place: {} for place in ((EXPERIMENT, "seeds"), (EXPERIMENT, "adversary"), (TRIAL, "uniform"))}
     for name in ("stable.seeds", "exclusive.model", "exclusive.search", "used.decisions"):
         assert ruling(name, old).why == "made by an earlier version; run the audit again"
 

@@ -273,8 +273,14 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
     if criterion.searched is not None and answer == YES:  # a search that finds nothing proves nothing
         answer, how = UNCLEAR, _find(criterion.searched, evidence.summaries)
         place[answer] = f"{NOT_FOUND}{how}, which is no proof"
-    wanted = {f"{more}_needed": needed}
-    return replace(ruling, answer=answer, why=place[answer], smallest=smallest_visible(figure), **wanted)
+    return replace(
+        ruling,
+        answer=answer,
+        why=place[answer],
+        smallest=smallest_visible(figure),
+        texts_needed=needed if trained is None else None,
+        trainings_needed=None if trained is None else needed,
+    )
 
 
 def figure_of(criterion: Criterion, summaries: Summaries) -> Estimate | None:
