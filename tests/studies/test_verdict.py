@@ -155,7 +155,9 @@ def test_what_was_not_held_is_named_also_where_it_is_the_one_set_against() -> No
 
 
 def test_a_finding_of_an_earlier_version_is_not_called_undefined() -> None:
-    old = {place: {} for place in ((EXPERIMENT, "seeds"), (EXPERIMENT, "adversary"), (TRIAL, "uniform"))}
+    old: dict[tuple[str, str], dict[str, Estimate]] = {
+        place: {} for place in ((EXPERIMENT, "seeds"), (EXPERIMENT, "adversary"), (TRIAL, "uniform"))
+    }
     for name in ("stable.seeds", "exclusive.model", "exclusive.search", "used.decisions"):
         assert ruling(name, old).why == "made by an earlier version; run the audit again"
 

@@ -258,7 +258,7 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
     if criterion.searched is not None and answer == YES:  # a search that finds nothing proves nothing
         answer, how = UNCLEAR, _find(criterion.searched, evidence.summaries)
         place[answer] = f"{NOT_FOUND}{how}, which is no proof"
-    wanted = {f"{more}_needed": needed}
+    wanted: dict[str, Any] = {f"{more}_needed": needed}
     return replace(ruling, answer=answer, why=place[answer], smallest=smallest_visible(figure), **wanted)
 
 
