@@ -318,7 +318,7 @@ def test_pages_tell_what_a_calibration_measured(tmp_path: Path, monkeypatch: pyt
     assert "at least 0.123 | [calibrated](calibration.md) | yes, AUROC 0.97 |" in rows["faithful.comprehensiveness"]
     assert rows["faithful.gradient"].endswith("| no: AUROC 0.60 is below 0.85 |")
     assert rows["faithful.sets"].endswith("| no: not calibrated |")
-    assert "| [faithful](#faithful) | 400 | 97.4% | 5% |" in page
+    assert "| [faithful](#faithful) | 400 | 0.974 [0.862, 0.999] | 5% |" in page
     assert "0.970 [0.900, 1.000]" in calibration_page()
     (judged_by,) = (fill for place, fill in pages().items() if place.name == "calibration.json")
     assert judged_by("") == (tmp_path / "calibration.json").read_text(encoding="utf-8")

@@ -87,7 +87,7 @@ class TrainedAdversary(Experiment):
     seeds: int = setting(8, "Models with other seeds, to compare with.", least=0, most=10_000)
     far: float = setting(FAR, "Mean JSD on dev above which an adversary counts as far away.")
     from_base: bool = setting(
-        False, "Start adversaries from the base's parameters; it is a better search. The paper starts them anew."
+        False, "Start adversaries from the base's parameters; it is a better search. The paper does not."
     )
     repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
