@@ -31,6 +31,7 @@ from attentest.trials.uniform import Uniform
 
 YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
 FEWEST = 20  # texts that a figure must stand on
+MOST_TRAININGS = 200  # that are worth advising
 NEAR_UNIFORM = 0.95  # normalised entropy; weights drawn at random have .94 to .96 for 20 to 200 tokens
 OF_USE = ("used", "needed")  # where both are denied, the others are of little consequence
 SEEDS = (Seeds.kind, Seeds.name)
@@ -263,6 +264,8 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
     trained = _find(criterion.trained, evidence.summaries)
     counted = figure if trained is None else replace(figure, n=int(trained.value))
     needed = texts_to_decide(counted, threshold) if answer == UNCLEAR else None
+    if trained is not None and needed is not None and needed > MOST_TRAININGS:
+        needed = None  # the figure is at the threshold, for all that anybody will train
     more = "texts" if trained is None else "trainings"
     place = {
         YES: "the whole interval meets the threshold",
