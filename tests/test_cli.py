@@ -138,7 +138,7 @@ def test_trials_are_listed_and_held(command: Program, own_run: attentest.Run) ->
     assert set(listed) == {"trials", "experiments"}
     assert set(listed["trials"]) == set(TRIALS)
     assert set(listed["experiments"]) == set(EXPERIMENTS)
-    assert listed["experiments"]["seeds"]["settings"] == {"seeds": 8}
+    assert listed["experiments"]["seeds"]["settings"] == {"seeds": 8, "examine": []}
     said = command("trials").out
     names = [*(f"\ntrial: {name}\n" for name in TRIALS), *(f"\nexperiment: {name}\n" for name in EXPERIMENTS)]
     assert all(name in said for name in names)

@@ -71,6 +71,7 @@ RIGHT = {
     "compare": ("@run@", "@sibling@", "--out", "@out@", "--store", "@store@", "--json"),
     "report": ("@run@", "--out", "@out@/page.html"),
     "export": ("@run@", "--to", "csv", "--out", "@out@/verdicts.csv"),
+    "calibrate": ("--out", "@out@", "--store", "@store@", "--budget", "quick", "--json"),
     "study": ("@study@", "--out", "@out@", "--store", "@store@", "--json"),
     "status": ("@missing@",),
     "store gc": ("--store", "@store@"),

@@ -42,6 +42,7 @@ ALL = [
         "information",
         "rationale",
         "swaps",
+        "controls",
         "uniform",
         "seeds",
         "guides",
@@ -52,7 +53,13 @@ ALL = [
     ),
     *("informed-adversary", "gumbel"),
 ]
-DRAWN_FROM_SUMMARY = {"swaps trial", "uniform experiment", "guides experiment", "frozen experiment"}
+DRAWN_FROM_SUMMARY = {
+    "swaps trial",
+    "controls experiment",
+    "uniform experiment",
+    "guides experiment",
+    "frozen experiment",
+}
 
 
 def folders(audit: Audit) -> list[Path]:

@@ -46,7 +46,7 @@ def test_an_added_encoder_trains_and_stands_trial_in_this_process(own_run: atten
     assert attentest.trial("uniform", own_run, texts=5).table.num_rows == 5
     audit = attentest.audit(subject_of(own_run, texts=5), tmp_path / "audit")
     assert audit.failed == {}
-    assert audit.answer("needed") != "not tested"
+    assert audit.answer("used") != "not tested"
 
 
 def test_an_audit_in_other_processes_refuses_it(own_run: attentest.Run, run: attentest.Run, tmp_path: Path) -> None:

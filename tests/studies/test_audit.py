@@ -78,7 +78,7 @@ def test_settings_rows_and_texts_are_the_users() -> None:
     assert prepare.settings["rows"] == 100
     assert (base.settings["hidden"], base.settings["seed"], base.settings["epochs"]) == (6, 5, 12)
     assert (trial.settings["texts"], cheap.settings["texts"]) == (7, 5 * 7)  # more where they cost next to nothing
-    assert {s["seed"] for s in trained(expanded)} == {5, 6, 7}  # others than the base's
+    assert {s["seed"] for s in trained(expanded)} == {5, 6, 7, 8, 9}  # others than the base's
 
 
 def test_plan_of_pairs() -> None:
@@ -126,7 +126,7 @@ def test_a_run_with_its_corpus_has_others_trained_like_it(run: attentest.Run) ->
     seeds = [step for step in expanded.plan if ", seed " in step.name and step.name.startswith("train ")]
     seeds = [step for step in seeds if "uniform" not in step.name]
     own = {name: value for part in ("text", "training") for name, value in run.settings[part].items()}
-    assert [step.settings["seed"] for step in seeds] == [4, 5]  # the run has 3
+    assert [step.settings["seed"] for step in seeds] == [4, 5, 6, 7]  # the run has 3
     for step in seeds:
         assert {name: step.settings[name] for name in own} | {"seed": 3} == own
         assert step.settings["hidden"] == 8

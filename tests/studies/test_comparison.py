@@ -121,7 +121,7 @@ def test_a_whole_comparison(page: Report) -> None:
     assert {variant.role for instance in both.instances for variant in instance.variants} == {"model"}
     for block in models:
         assert [section.name for section in block.sections] == list(TRIALS)
-        assert len(block.verdicts) == 6
+        assert len(block.verdicts) == 7
     assert page.lead.startswith("Two models")
 
 

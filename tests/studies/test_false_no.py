@@ -40,7 +40,7 @@ def position(generator: np.random.Generator, texts: int) -> Estimate:
 
 CASES: dict[str, tuple[str, float, Draw]] = {  # the criterion that decides, its threshold, the figure at it
     "a share": ("used.decisions", 0.05, decisions),
-    "a mean": ("plausible.auprc", 0.5, agreement),
+    "a mean": ("faithful.leave-one-out", 0.5, agreement),
     "a mean of rare values": ("faithful.top", 0.01, rare),
     "a position": ("faithful.comprehensiveness", 0.5, position),
 }

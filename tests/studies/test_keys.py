@@ -95,7 +95,7 @@ def test_an_edit_to_a_trial_redoes_that_trial_alone(monkeypatch: pytest.MonkeyPa
     assert keys(edited, TRAINING) == keys(usual, TRAINING)
     before, after = keys(usual, TRIAL), keys(edited, TRIAL)
     changed = {name.partition(" of ")[0] for name in before if before[name] != after[name]}
-    assert changed == {"permutation"}
+    assert changed == {"permutation", "conicity"}  # which shows it next to its own figure
 
 
 def test_a_training_imports_nothing_that_shows_plans_or_loads() -> None:

@@ -70,7 +70,7 @@ def test_a_training_on_planted_words_stands_on_the_planted_corpus(planned: Study
     (base,) = [step for name, step in found.items() if name.startswith("train ") and CONTROL not in name]
     assert control.inputs["corpus"] == planting.key
     assert base.inputs["corpus"] == planting.inputs["corpus"]
-    assert planting.settings == {"share": 0.5, "seed": 0}
+    assert planting.settings == {"share": 0.6, "seed": 0, "rows": 2000}
 
 
 def test_trials_of_it_examine_marked_texts_and_as_many_as_they_are_told(planned: StudyPlan) -> None:

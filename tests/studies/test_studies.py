@@ -68,6 +68,7 @@ SMALL = {
 }
 
 
+OF_PLANTED_WORDS = {"controls", "zoo"}  # tested in files of their own
 # how many figures each finding has; uniform is a trial and an experiment
 CHARTS = {
     *(("uniform", 2), ("flips", 1), ("correlation", 4), ("dispersion", 1), ("information", 2)),
@@ -95,12 +96,12 @@ def written(folder: Path, content: object) -> Path:
 
 def test_a_whole_study(tmp_path: Path) -> None:
     study, store, out = read_study(written(tmp_path, SMALL)), Store(tmp_path / "store"), tmp_path / "study"
-    assert set(study.experiments) == set(EXPERIMENTS)
+    assert set(study.experiments) == set(EXPERIMENTS) - OF_PLANTED_WORDS
     outcome = run_study(study, out, Here, budget="small", store=store)
     assert outcome.failed == {}
     assert outcome.skipped == []
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
-    assert {row["name"] for row in summary["findings"]} == set(EXPERIMENTS) | set(study.trials)
+    assert {row["name"] for row in summary["findings"]} == (set(EXPERIMENTS) - OF_PLANTED_WORDS) | set(study.trials)
     for row in summary["findings"]:
         finding = json.loads((out / row["folder"] / "finding.json").read_text(encoding="utf-8"))
         assert finding["answer"].endswith(".")

@@ -64,6 +64,8 @@ def texts(rows: int, classes: list[str], seed: int = 0) -> pa.Table:
         "tvd": values * 0.01,
         "candidates": np.full(rows, 5),
         "median_tvd": np.nan_to_num(values),
+        "changed": np.nan_to_num(values) > 0.5,
+        "entropy": np.clip(np.nan_to_num(values), 0, 1),
         "delta_js": generator.normal(0, 0.1, rows),
         "delta_attention": largest,
         "js_heaviest": largest,

@@ -156,7 +156,7 @@ def _more_texts(verdicts: Sequence[Verdict], texts: int) -> list[str]:
     if not wanted:
         return []
     room = f"; the test split has {texts:,}" if texts and max(wanted.values()) > texts else ""
-    return [f"To decide what is unclear, examine more texts (--texts): about {_counts(wanted)}{room}."]
+    return [f"To decide what is unclear, examine more texts: about {_counts(wanted)}{room}."]
 
 
 def _more_trainings(verdicts: Sequence[Verdict]) -> list[str]:
@@ -165,7 +165,7 @@ def _more_trainings(verdicts: Sequence[Verdict]) -> list[str]:
     if not wanted:
         return []
     return [
-        f"To decide what is unclear, train with more seeds (a larger --budget): about {_counts(wanted)} in all; more "
+        f"To decide what is unclear, train with more seeds (a larger budget): about {_counts(wanted)} in all; more "
         "texts would not help."
     ]
 

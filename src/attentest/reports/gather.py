@@ -56,7 +56,7 @@ UNKNOWN = "This version of attentest does not know it and cannot draw its charts
 EARLIER = "An earlier version of attentest made it, without the numbers that its charts need; make it again for them."
 
 _BLIND = "no models of known truth were trained to show how well the tests work on this corpus."
-LEFT_OUT = f"Controls were left out (--no-controls, or an audit of an earlier version): {_BLIND}"
+LEFT_OUT = f"Controls were left out (by choice, or in an audit of an earlier version): {_BLIND}"
 NO_CONTROLS = f"There are no controls, which the audit of a corpus trains: {_BLIND}"
 
 

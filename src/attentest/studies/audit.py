@@ -13,7 +13,7 @@ from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError, unknown_name
 from attentest.files import is_folder
 from attentest.models.settings import HIERARCHICAL
-from attentest.studies.expand import CHEAP, StudyPlan, add_corpus, add_run, mean_tokens, unusual
+from attentest.studies.expand import CHEAP, StudyPlan, add_corpus, add_run, mean_tokens, refuse_added, unusual
 from attentest.studies.experiments import make_experiment
 from attentest.studies.experiments.controls import Controls
 from attentest.studies.experiments.seeds import Seeds
@@ -222,6 +222,7 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
 
 
 def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
+    refuse_added("trial", TRIALS, TRIALS)
     names = [name for name in TRIALS if rationales or not trial_class(name).needs_rationale]
     found = {name: dict(budget.trials.get(name, {})) for name in names}
     for name, settings in found.items():
@@ -233,7 +234,7 @@ def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
 def _experiments(budget: Budget, rationales: bool, left_out: Collection[str]) -> dict[str, dict[str, Any]]:
     found = {key: dict(value) for key, value in budget.experiments.items() if key not in left_out}
     if rationales and Seeds.name in found:
-        found[Seeds.name]["examine"] = [*found[Seeds.name]["examine"], Rationale.name]
+        found[Seeds.name]["examine"] = [*found[Seeds.name].get("examine", []), Rationale.name]
     return found
 
 

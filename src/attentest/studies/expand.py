@@ -223,8 +223,8 @@ class _Block:
 
     def add(self, results: dict[ResultRef, Step]) -> None:
         refuse_added_parts(model_settings(self.model))
-        _refuse_added("trial", self.study.trials, TRIALS)
-        _refuse_added("experiment", self.study.experiments, EXPERIMENTS)
+        refuse_added("trial", self.study.trials, TRIALS)
+        refuse_added("experiment", self.study.experiments, EXPERIMENTS)
         self.tokens = _tokens(self.corpus, self.study.texts)
         base = {**self.training, **self.model, "seed": self.seed}
         self.trained = {BASE: self.taken or self._train(BASE, base, {})}
@@ -365,7 +365,7 @@ class _Block:
         )
 
 
-def _refuse_added(kind: str, names: Iterable[str], registry: Mapping[str, str]) -> None:
+def refuse_added(kind: str, names: Iterable[str], registry: Mapping[str, str]) -> None:
     for name in names:
         if name in registry and not registry[name].startswith("attentest."):
             raise InputError(

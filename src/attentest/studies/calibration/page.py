@@ -100,7 +100,7 @@ def markdown(found: Calibration, pictures: Mapping[str, str]) -> str:
 
 
 _HOW = """\
-*Made by `attentest calibrate --budget {budget}`; do not edit.*
+*Made by `attentest calibrate`, budget {budget}; do not edit.*
 
 How often is each test right? Here all tests were run on {models} models whose truth is known, because the words that
 decide are planted into their texts: honest models (attention trained on those words, hard or sparse attention), models

@@ -120,6 +120,5 @@ def estimate_over(found: Sequence[Estimate]) -> Estimate:
         return over_texts
     wide = over_trainings(over_texts, values)
     # what stays within 0 and 1 in every training is a share, or close to one
-    low = max(wide.low, 0.0) if all(one.low >= 0 for one in found) else wide.low
-    high = min(wide.high, 1.0) if all(one.high <= 1 for one in found) else wide.high
-    return Estimate(wide.value, low, high, wide.n)
+    shares = all(one.low >= 0 and one.high <= 1 for one in found)
+    return Estimate(wide.value, max(wide.low, 0.0), min(wide.high, 1.0), wide.n) if shares else wide
