@@ -145,7 +145,8 @@ def test_a_wrong_one_is_refused(made: Any, damage: Callable[[Any], None]) -> Non
     assert not VALIDATOR.is_valid(content)
 
 
-OPEN = ("models", "thresholds", "calibration", "controls", "metrics", "baseline")  # whose entries may have any name
+# whose entries may have any name
+OPEN = ("models", "thresholds", "calibration", "left_out", "controls", "metrics", "baseline")
 
 
 def places(content: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

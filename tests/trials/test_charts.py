@@ -63,6 +63,7 @@ def texts(rows: int, classes: list[str], seed: int = 0) -> pa.Table:
         "max_jsd": values * 0.69,
         "tvd": values * 0.01,
         "candidates": np.full(rows, 5),
+        "method": ["exact"] * rows,
         "median_tvd": np.nan_to_num(values),
         "changed": np.nan_to_num(values) > 0.5,
         "entropy": np.clip(np.nan_to_num(values), 0, 1),
@@ -74,6 +75,7 @@ def texts(rows: int, classes: list[str], seed: int = 0) -> pa.Table:
     }
     for name in ("uniform", "random", "permuted"):
         columns |= {f"right_{name}": generator.random(rows) > 0.3, f"tvd_{name}": values}
+        columns[f"changed_{name}"] = generator.random(rows) > 0.7
     return with_classes(pa.table(columns), classes)
 
 
