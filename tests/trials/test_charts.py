@@ -70,6 +70,8 @@ def texts(rows: int, classes: list[str], seed: int = 0) -> pa.Table:
         "delta_js": generator.normal(0, 0.1, rows),
         "delta_attention": largest,
         "js_heaviest": largest,
+        "lost_heaviest": largest,
+        "lost_same_weight": largest,
         "js_random": largest,
         "right": generator.random(rows) > 0.2,
     }
