@@ -97,6 +97,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {  # of numbers that are no settings; more 
     "rows": ("-1", "0", "9"),
     "texts": ("-1", "0"),
     "n": ("-1", "0"),
+    "plant": ("-0.1", "0", "1.1"),
     "seed": ("-1",),
     "threads": ("-1", "0", *HUGE),
     "workers": ("-1", "0", *HUGE),

@@ -149,7 +149,7 @@ def test_what_to_show_instead_is_measured_as_the_verdict_is() -> None:
 def test_what_is_unclear_for_want_of_trainings_names_trainings() -> None:
     unclear = decided_by("faithful.sufficiency", "unclear", of(0.5), trainings_needed=12)
     assert screen([unclear]).advice == [
-        "To decide what is unclear, train with more seeds (a larger --budget): about 12 for faithful in all; more "
+        "To decide what is unclear, train with more seeds (a larger budget): about 12 for faithful in all; more "
         "texts would not help."
     ]
 
@@ -180,7 +180,7 @@ def test_losses_at_one_share_of_the_tokens_are_no_measure() -> None:
 
 def test_what_is_unclear_tells_how_many_texts_would_decide() -> None:
     (few,) = screen(verdicts(faithful="unclear", needed=900)).advice
-    assert few == "To decide what is unclear, examine more texts (--texts): about 900 for faithful."
+    assert few == "To decide what is unclear, examine more texts: about 900 for faithful."
     (many,) = screen(verdicts(faithful="unclear", stable="unclear", needed=13_000)).advice
     assert many.endswith("about 13,000 for faithful and 13,000 for stable; the test split has 1,066.")
 

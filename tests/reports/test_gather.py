@@ -531,7 +531,7 @@ def test_an_audit_of_an_earlier_version_is_judged_again_and_says_what_it_lacks(a
     rulings = {r.criterion.name: r for v in report.blocks[0].verdicts for r in v.rulings}
     assert rulings["faithful.comprehensiveness"].why == "the trial erasure was not run"
     (left_out,) = [note for note in report.notes if "ontrols" in note]
-    assert left_out.startswith("Controls were left out (--no-controls")
+    assert left_out.startswith("Controls were left out (by choice, or in an audit of an earlier version)")
     assert page.read_text(encoding="utf-8").count("Controls were left out") == 1
 
 
