@@ -1,0 +1,1 @@
+"""Networks from the transformers library: sites, interventions, and which weights explain."""
