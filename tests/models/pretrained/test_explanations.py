@@ -41,11 +41,11 @@ def text_by_text(name: str, weights: list[Tensor], given: dict[str, Tensor]) -> 
     """Each text for itself, whole matrices, heads in a loop."""
     found = []
     for text, place in enumerate(DECISION.tolist()):
-        means = [sum(layer[text, head] for head in range(HEADS)) / HEADS for layer in weights]
+        means = [torch.stack([layer[text, head] for head in range(HEADS)]).mean(0) for layer in weights]
         if name == "row":
             scores = means[-1][place]
         elif name == "layers":
-            scores = sum(mean[place] for mean in means) / len(means)
+            scores = torch.stack([mean[place] for mean in means]).mean(0)
         elif name == "rollout":
             product = torch.eye(TOKENS, dtype=torch.float64)
             for mean in means:
