@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
@@ -39,13 +38,13 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
     if network.training:
         raise InputError(f"{name} is in training mode, where dropout is on; call eval() first.")
     with torch.no_grad():
-        untouched = both_classes(network(**arguments))
+        untouched = logits_of(network(**arguments))
         sites = find_sites(network, arguments)
         own: dict[str, Tensor] = {}
         with replaced(network, lambda site, weights, allowed: own.update({site: weights})):
-            eager = both_classes(network(**arguments))
+            eager = logits_of(network(**arguments))
         with replaced(network, lambda site, weights, allowed: own[site]):
-            given = both_classes(network(**arguments))
+            given = logits_of(network(**arguments))
         scale = max(1.0, float(untouched.abs().max()))
         gap = float((eager - untouched).abs().max())
         for what, apart in (
@@ -56,11 +55,11 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
                 raise InputError(f"{name} gives logits that differ by {apart:.2g} {what}, so it cannot be audited.")
         for site in sites.names:
             with replaced(network, lambda _, weights, allowed: uniform_over(allowed, weights.dtype), [site]):
-                moved = both_classes(network(**arguments))
+                moved = logits_of(network(**arguments))
             if not float((moved - untouched).abs().max()) > STILL * scale:
                 raise InputError(
-                    f"Uniform weights at {site} change nothing of what {name} gives: its weights are not in use there, so "
-                    "it cannot be audited."
+                    f"Uniform weights at {site} change nothing of what {name} gives: the weights there are not in use, "
+                    "so it cannot be audited."
                 )
     stack, decision = reusable(network, arguments, sites), decision_token(network, arguments, sites)
     alone = stack is not None and decision is not None and runs_on_rows(network, stack, arguments, decision)
@@ -72,9 +71,3 @@ def uniform_over(allowed: Bool[Tensor, "*rows keys"], dtype: torch.dtype) -> Flo
     every = allowed.to(dtype)
     total = every.sum(-1, keepdim=True)
     return torch.where(total > 0, every / total.clamp(min=1), 1 / allowed.shape[-1])
-
-
-def both_classes(output: Any) -> Float[Tensor, "batch classes"]:
-    """The logits; a network with one output has two classes, of which the first has the logit 0."""
-    logits = logits_of(output).float()
-    return torch.cat((torch.zeros_like(logits), logits), -1) if logits.shape[-1] == 1 else logits

@@ -11,12 +11,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attentest.errors import InputError
-from attentest.models.pretrained.architectures import pretrained_parts
-from attentest.models.pretrained.inspection import About, both_classes, uniform_over
+from attentest.models.pretrained.architectures import logits_of, pretrained_parts
+from attentest.models.pretrained.explaining import ROW, check_explanation
+from attentest.models.pretrained.inspection import About, uniform_over
 from attentest.models.pretrained.layers import from_layer, keeping
 from attentest.models.pretrained.layout import Inputs, Layout
 from attentest.models.pretrained.replaced import Seen, look, replaced
-from attentest.models.pretrained.seen_from import ROW, LayerEncoded, SeenFrom
+from attentest.models.pretrained.seen_from import LayerEncoded, SeenFrom
 from attentest.models.protocol import Change, Encoded, Weights
 from attentest.text.batches import Batch
 
@@ -24,8 +25,9 @@ from attentest.text.batches import Batch
 class Pretrained(nn.Module):
     """Trials look at one of its layers, the last one unless told.
 
-    `head` is the only one whose weights are examined and changed [all], `explained_by` names what is shown as attention,
-    and the projection `uniform` has uniform weights in every layer.
+    `outputs` are those of the head, class by class; -1 is a logit of 0: the first class of a head with one output.
+    `head` is the only one whose weights are examined and changed [all], `explained_by` names what is shown as
+    attention, and the projection `uniform` has uniform weights in every layer.
     """
 
     def __init__(
@@ -33,18 +35,26 @@ class Pretrained(nn.Module):
         network: nn.Module,
         layout: Layout,
         about: About,
+        outputs: Sequence[int],
         *,
         projection: str = "softmax",
         head: int | None = None,
         explained_by: str = ROW,
     ) -> None:
         super().__init__()
-        self.network, self.layout, self.about = network, layout, about
+        self.network, self.layout, self.about, self.outputs = network, layout, about, list(outputs)
         self.projection, self.head, self.explained_by = projection, head, explained_by
         self.training = network.training
         self._below: tuple[Batch, list[object]] | None = None  # of the batch that `changed` was last asked about
         if head is not None and not 0 <= head < min(self.heads.values()):
             raise InputError(f"head is {head}; the heads of this model are 0 to {min(self.heads.values()) - 1}.")
+
+        check_explanation(explained_by, about)
+
+    def logits(self, output: object) -> Float[Tensor, "*batch classes"]:
+        """Of the corpus's classes, from what the network gives."""
+        found = logits_of(output).float()
+        return torch.cat((found, torch.zeros_like(found[..., :1])), -1)[..., self.outputs]
 
     @property
     def sites(self) -> Sequence[str]:
@@ -95,7 +105,7 @@ class Pretrained(nn.Module):
         chosen = list(self.sites) if sites is None else [site for site in self.sites if site in sites]
         first = list(self.sites).index(chosen[0]) if chosen else 0
         with self._from(first, batch, inputs), replaced(self.network, self._also_projected(change, chosen), chosen):
-            return both_classes(self.network(**inputs.arguments))
+            return self.logits(self.network(**inputs.arguments))
 
     def values_at(self, batch: Batch, site: str) -> Seen:
         """Weights, what is allowed, and values, of every head and query at a site."""
@@ -113,7 +123,7 @@ class Pretrained(nn.Module):
             return given
 
         with replaced(self.network, record, self.changed_sites([last.site])):
-            logits = both_classes(self.network(**inputs.arguments))
+            logits = self.logits(self.network(**inputs.arguments))
         return logits, {last.site: last.shown(found[0], inputs, batch)}
 
     def projected(self, weights: Tensor, allowed: Tensor) -> Tensor | None:

@@ -1,5 +1,5 @@
-"""A network seen from one of its layers: `encode` is what lies below its attention, `attend` the weights there, `decode`
-what lies above.
+"""A network seen from one of its layers: `encode` is what lies below its attention, `attend` the weights there,
+`decode` what lies above.
 
 The items of a text are its own word pieces. Special tokens keep their weights: what is given for the items is put back
 with the mass that these had. Where the head of the network reads one token, the last layer has one row of weights for
@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from attentest.models.pretrained.inspection import both_classes
+from attentest.models.pretrained.explaining import ROW, explain
 from attentest.models.pretrained.layers import chosen, from_layer
 from attentest.models.pretrained.layout import Inputs
 from attentest.models.pretrained.replaced import replaced, stopping, visited
@@ -30,7 +30,6 @@ from attentest.text.batches import Batch
 if TYPE_CHECKING:
     from attentest.models.pretrained.model import Pretrained
 
-ROW = "row"  # the weights that explain, where nothing else is asked
 _TOKENS_AT_ONCE = 32_768  # of copies of texts in the layers above a site
 _ROWS_AT_ONCE = 4_096  # of tokens that are run alone
 
@@ -95,15 +94,16 @@ class SeenFrom:
         found: dict[str, Any] = {}
 
         def record(site: str, weights: Tensor, allowed: Tensor, values: Tensor | None) -> Tensor | None:
-            given = self.model.projected(weights, allowed)
+            projected = self.model.projected(weights, allowed)
             if site == self.site:
-                found.update(own=weights if given is None else given, values=values)
+                found.update(own=weights if projected is None else projected, values=values)
                 raise stop
-            return given
+            return projected
 
-        with stopping() as stop, self._reading(found), self.model.given_embeddings(embedded, inputs.places, batch.mask):
-            with visited(self.model.network, record, self.model.changed_sites([self.site])):
-                self.model.network(**inputs.arguments)
+        sites = self.model.changed_sites([self.site])
+        given = self.model.given_embeddings(embedded, inputs.places, batch.mask)
+        with stopping() as stop, self._reading(found), given, visited(self.model.network, record, sites):
+            self.model.network(**inputs.arguments)
         states = found["states"]
         hidden = states.gather(1, inputs.places.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
         return self._with(inputs, batch, hidden=hidden, **found)
@@ -186,7 +186,7 @@ class SeenFrom:
             self.decode(some.take(text), {self.site: chunk})
             for text, chunk in zip(every.split(at_once), flat.split(at_once), strict=True)
         ]
-        return torch.cat(found).unflatten(0, (texts, variants))
+        return torch.cat(found).reshape(texts, variants, -1)
 
     def row_shares(self, encoded: Encoded) -> Float[Tensor, "batch *rows"]:
         assert isinstance(encoded, LayerEncoded)
@@ -196,13 +196,22 @@ class SeenFrom:
         if self.one_row:
             return encoded.own.new_full((len(encoded.mask), heads), 1 / heads)
         real = encoded.attention_mask.to(encoded.own.dtype)
-        return (real / (heads * real.sum(1, keepdim=True))).unsqueeze(1).expand(-1, heads, -1)
+        shares: Tensor = real / (heads * real.sum(1, keepdim=True))
+        return shares.unsqueeze(1).expand(-1, heads, -1)
 
     def explained(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
         assert isinstance(encoded, LayerEncoded)
         if self.model.explained_by != ROW:
-            return self._explained_otherwise(encoded)
-        return (weights[self.site] * self.row_shares(encoded).unsqueeze(-1)).flatten(1, -2).sum(1)
+            return self._of_items(explain(self.model, encoded), encoded)
+        found: Tensor = (weights[self.site] * self.row_shares(encoded).unsqueeze(-1)).flatten(1, -2).sum(1)
+        return found
+
+    def _of_items(self, shares: Float[Tensor, "batch keys"], encoded: LayerEncoded) -> Float[Tensor, "batch tokens"]:
+        """What the items have of an explanation of all positions; the same for each where they have nothing."""
+        assert encoded.places is not None
+        found = shares.gather(1, encoded.places) * encoded.mask
+        found = torch.where(found.sum(1, keepdim=True) > 0, found, encoded.mask.to(found.dtype))
+        return found / found.sum(1, keepdim=True)
 
     def shown(self, own: Tensor, inputs: Inputs, batch: Batch) -> Float[Tensor, "batch tokens"]:
         """One weight for each item, of the site's own."""
@@ -271,7 +280,7 @@ class SeenFrom:
             return whole if site == self.site else self.model.projected(weights, allowed)
 
         with self._above(encoded), replaced(self.model.network, change, self.model.changed_sites([self.site])):
-            return both_classes(self.model.network(**encoded.arguments))
+            return self.model.logits(self.model.network(**encoded.arguments))
 
     def _attended_again(self, encoded: LayerEncoded) -> Float[Tensor, "batch heads queries keys"]:
         """The weights as a function of the states, so that these can be differentiated by."""
@@ -304,4 +313,4 @@ class SeenFrom:
             decide(self.model.network, stack, row, self._with_special(some, encoded))
             for some in weights.split(max(1, _ROWS_AT_ONCE // len(weights)), 1)
         ]
-        return both_classes(torch.cat(found, 1))
+        return self.model.logits(torch.cat(found, 1))
