@@ -53,6 +53,7 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
         ):
             if not apart <= EXACT * scale:
                 raise InputError(f"{name} gives logits that differ by {apart:.2g} {what}, so it cannot be audited.")
+        sites = _over_all_tokens(sites, own, arguments["input_ids"].shape[1])
         for site in sites.names:
             with replaced(network, lambda _, weights, allowed: uniform_over(allowed, weights.dtype), [site]):
                 moved = logits_of(network(**arguments))
@@ -64,6 +65,12 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
     stack, decision = reusable(network, arguments, sites), decision_token(network, arguments, sites)
     alone = stack is not None and decision is not None and runs_on_rows(network, stack, arguments, decision)
     return About(sites, stack, decision, alone, gap)
+
+
+def _over_all_tokens(sites: Sites, own: Mapping[str, Tensor], positions: int) -> Sites:
+    """Without layers that see the text pooled (Funnel): their weights are not those of tokens."""
+    names = tuple(site for site in sites.names if own[site].shape[-2:] == (positions, positions))
+    return Sites(names, {site: sites.heads[site] for site in names})
 
 
 def uniform_over(allowed: Bool[Tensor, "*rows keys"], dtype: torch.dtype) -> Float[Tensor, "*rows keys"]:

@@ -153,8 +153,8 @@ class Pretrained(nn.Module):
             return
 
         def give(_module: nn.Module, _inputs: object, own: Tensor) -> Tensor:
-            at = places.unsqueeze(-1).expand_as(embedded)
-            return own.scatter_add(1, at, (embedded - own.gather(1, at)) * mask.unsqueeze(-1))
+            at, texts = places.unsqueeze(-1).expand_as(embedded), self._texts_first(own)
+            return self._texts_first(texts.scatter_add(1, at, (embedded - texts.gather(1, at)) * mask.unsqueeze(-1)))
 
         handle = self.embeddings.register_forward_hook(give)
         try:
@@ -165,11 +165,20 @@ class Pretrained(nn.Module):
     @contextmanager
     def seen_embeddings(self, found: dict[str, Any]) -> Iterator[None]:
         """Within, the embeddings of a run are put down as its states."""
-        handle = self.embeddings.register_forward_hook(lambda _module, _inputs, own: found.update(states=own))
+
+        def see(_module: nn.Module, _inputs: object, own: Tensor) -> None:
+            found["states"] = self._texts_first(own)
+
+        handle = self.embeddings.register_forward_hook(see)
         try:
             yield
         finally:
             handle.remove()
+
+    def _texts_first(self, embedded: Tensor) -> Tensor:
+        """XLNet has its tokens on the first axis and its texts on the second."""
+        turned = pretrained_parts(self.network)[0].config.model_type == "xlnet"
+        return embedded.transpose(0, 1) if turned else embedded
 
     @contextmanager
     def _from(self, first: int, batch: Batch, inputs: Inputs) -> Iterator[None]:
