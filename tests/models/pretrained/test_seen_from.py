@@ -40,7 +40,9 @@ def layout(side: Side = "right") -> Layout:
 
 
 def pretrained(architecture: str, side: Side = "right", **options: Any) -> Pretrained:
-    network, laid = classifier(architecture), layout(side)
+    # the head of a ModernBERT that reads the first token reads padding on the left
+    pooling = {"classifier_pooling": "mean"} if (architecture, side) == ("ModernBert", "left") else {}
+    network, laid = classifier(architecture, **pooling), layout(side)
     about = inspect_network(network, laid.lay_out(batch_of(3, 7, 5)).arguments)
     return Pretrained(network, laid, about, range(CLASSES), **options)
 
@@ -105,7 +107,7 @@ def putting_in(reading: Reading, given: Tensor, inputs: Any, head: int | None) -
     return change
 
 
-@pytest.mark.parametrize("architecture", SOME)
+@pytest.mark.parametrize("architecture", SOME[:-1])  # XLNet itself sees padding on the right
 def test_padding_changes_nothing(architecture: str) -> None:
     model, batch = pretrained(architecture), batch_of(3, 12, 5)
     for site in (model.sites[0], model.sites[-1]):

@@ -130,9 +130,9 @@ class Pretrained(nn.Module):
         """What the model's own projection makes of the weights that the network found."""
         return uniform_over(allowed, weights.dtype) if self.projection == "uniform" else None
 
-    def changed_sites(self, sites: Collection[str]) -> Collection[str]:
-        """Those that a run must stop at."""
-        return self.sites if self.projection == "uniform" else sites
+    def changed_sites(self, sites: Collection[str]) -> Collection[str] | None:
+        """Those that a run must stop at: all, where their weights are not the network's own."""
+        return None if self.projection == "uniform" else sites
 
     def _also_projected(self, change: Change, sites: Collection[str]) -> Change:
         if self.projection != "uniform":
