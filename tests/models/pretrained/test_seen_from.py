@@ -41,7 +41,7 @@ def layout(side: Side = "right") -> Layout:
 
 def pretrained(architecture: str, side: Side = "right", **options: Any) -> Pretrained:
     # the head of a ModernBERT that reads the first token reads padding on the left
-    pooling = {"classifier_pooling": "mean"} if (architecture, side) == ("ModernBert", "left") else {}
+    pooling: dict[str, Any] = {"classifier_pooling": "mean"} if (architecture, side) == ("ModernBert", "left") else {}
     network, laid = classifier(architecture, **pooling), layout(side)
     about = inspect_network(network, laid.lay_out(batch_of(3, 7, 5)).arguments)
     return Pretrained(network, laid, about, range(CLASSES), **options)
@@ -152,7 +152,7 @@ def test_gradients_by_inputs_and_states_are_those_of_the_whole_network() -> None
 
 def test_what_is_seen_leaves_no_trace() -> None:
     model, batch = pretrained("Bert"), batch_of(3, 7)
-    network = model.network
+    network: Any = model.network
     before = {name: value.clone() for name, value in network.state_dict().items()}
     reading = reading_of(model, batch, "encoder.1")
     reading.decode(random_rows(reading))
