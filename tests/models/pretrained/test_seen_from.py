@@ -14,7 +14,6 @@ from torch import Tensor
 from attentest.errors import InputError
 from attentest.importance.gradients import hidden_gradients, input_gradients
 from attentest.models.pretrained.explanations import EXPLANATIONS
-from attentest.models.pretrained.inspection import inspect_network
 from attentest.models.pretrained.layout import Layout, Side
 from attentest.models.pretrained.model import Pretrained
 from attentest.models.pretrained.replaced import replaced
@@ -43,8 +42,7 @@ def pretrained(architecture: str, side: Side = "right", **options: Any) -> Pretr
     # the head of a ModernBERT that reads the first token reads padding on the left
     pooling: dict[str, Any] = {"classifier_pooling": "mean"} if (architecture, side) == ("ModernBert", "left") else {}
     network, laid = classifier(architecture, **pooling), layout(side)
-    about = inspect_network(network, laid.lay_out(batch_of(3, 7, 5)).arguments)
-    return Pretrained(network, laid, about, range(CLASSES), **options)
+    return Pretrained(network, laid, range(CLASSES), **options)
 
 
 @torch.no_grad()
@@ -119,7 +117,7 @@ def test_padding_changes_nothing(architecture: str) -> None:
 
 def test_rows_of_the_deciding_token_alone_are_those_of_the_whole() -> None:
     model, batch = pretrained("Bert"), batch_of(3, 9, 5)
-    slow = Pretrained(model.network, model.layout, replace(model.about, row_alone=False), range(CLASSES))
+    slow = Pretrained(model.network, model.layout, range(CLASSES), replace(model.about, row_alone=False))
     reading = reading_of(model, batch)
     variants = random_rows(reading, 40)
     assert model.about.row_alone

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from attentest.errors import InputError
 from attentest.models.pretrained.architectures import logits_of, pretrained_parts
 from attentest.models.pretrained.explaining import ROW, check_explanation
-from attentest.models.pretrained.inspection import About, uniform_over
+from attentest.models.pretrained.inspection import About, inspect_network, probe, uniform_over
 from attentest.models.pretrained.layers import from_layer, keeping
 from attentest.models.pretrained.layout import Inputs, Layout
 from attentest.models.pretrained.replaced import Seen, look, replaced
@@ -25,7 +25,7 @@ from attentest.text.batches import Batch
 class Pretrained(nn.Module):
     """Trials look at one of its layers, the last one unless told.
 
-    `outputs` are those of the head, class by class; -1 is a logit of 0: the first class of a head with one output.
+    `classes` has the head's output for each class; -1 is a logit of 0: the first class of a head with one output.
     `head` is the only one whose weights are examined and changed [all], `explained_by` names what is shown as
     attention, and the projection `uniform` has uniform weights in every layer.
     """
@@ -34,27 +34,28 @@ class Pretrained(nn.Module):
         self,
         network: nn.Module,
         layout: Layout,
-        about: About,
-        outputs: Sequence[int],
+        classes: Sequence[int],
+        about: About | None = None,
         *,
         projection: str = "softmax",
         head: int | None = None,
         explained_by: str = ROW,
     ) -> None:
         super().__init__()
-        self.network, self.layout, self.about, self.outputs = network, layout, about, list(outputs)
+        self.network, self.layout, self.classes = network, layout, list(classes)
+        self.about = inspect_network(network, probe(network, layout)) if about is None else about
         self.projection, self.head, self.explained_by = projection, head, explained_by
         self.training = network.training
         self._below: tuple[Batch, list[object]] | None = None  # of the batch that `changed` was last asked about
         if head is not None and not 0 <= head < min(self.heads.values()):
             raise InputError(f"head is {head}; the heads of this model are 0 to {min(self.heads.values()) - 1}.")
 
-        check_explanation(explained_by, about)
+        check_explanation(explained_by, self.about)
 
     def logits(self, output: object) -> Float[Tensor, "*batch classes"]:
         """Of the corpus's classes, from what the network gives."""
         found = logits_of(output).float()
-        return torch.cat((found, torch.zeros_like(found[..., :1])), -1)[..., self.outputs]
+        return torch.cat((found, torch.zeros_like(found[..., :1])), -1)[..., self.classes]
 
     @property
     def sites(self) -> Sequence[str]:
