@@ -6,7 +6,7 @@ general path, which gives the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
 
@@ -16,6 +16,9 @@ from torch import Tensor
 from attentest.text.batches import Batch
 
 Weights = Mapping[str, Float[Tensor, "batch tokens"]]  # site -> weights
+LayerWeights = Float[Tensor, "batch heads queries keys"]
+LayerMask = Bool[Tensor, "batch heads queries keys"]  # true where a query may see a key
+Change = Callable[[str, LayerWeights, LayerMask], LayerWeights | None]  # of a site; None leaves its weights as they are
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,33 @@ class PartsModel(AttentionModel, Protocol):
         places: Int[Tensor, "chosen"] | None = None,
     ) -> Float[Tensor, "chosen variants classes"]:
         """Logits under several variants of the tokens' weights; those of the first tokens, if the rest are 0."""
+
+
+@runtime_checkable
+class LayersModel(AttentionModel, Protocol):
+    """Has layers of self-attention, whose weights can be replaced at several of them in one run."""
+
+    @property
+    def heads(self) -> Mapping[str, int]: ...  # site -> how many it has, from the lowest layer
+
+    def changed(
+        self, batch: Batch, change: Change, sites: Collection[str] | None = None
+    ) -> Float[Tensor, "batch classes"]:
+        """Logits, where each of the sites (all of them if none are named) calls `change` as it is reached, with all
+        texts of the batch in their order."""
+
+
+@runtime_checkable
+class HeadValuesModel(LayersModel, Protocol):
+    """Tells what the weights of each head act on, so that other weights with the same output can be found."""
+
+    def values_at(
+        self, batch: Batch, site: str
+    ) -> tuple[LayerWeights, Float[Tensor, "batch heads keys size"], LayerMask]:
+        """The model's weights at a site, the values that they weight, and which keys each query may see."""
+
+    def special_keys(self, batch: Batch) -> Bool[Tensor, "batch keys"]:
+        """True on the keys that are no token of the text: those that the model adds itself."""
 
 
 Capability = TypeVar("Capability", bound=AttentionModel)
