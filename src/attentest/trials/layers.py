@@ -26,7 +26,8 @@ ALL = "all layers"
 BELOW, ABOVE = "from below", "from above"
 LABEL, PREDICTED, TVD = "label", "predicted", "tvd"  # columns; the last two also once for each change
 ACCURACY, FLIPS, MOVED = "accuracy", "decisions changed", "mean TVD"  # of the summary, for each change
-_KIND, _SITE = f"({'|'.join(KINDS)})", r"([\w.-]{1,60})"  # in names of the summary
+SITE, HEAD = r"([\w.-]{1,60})", r"(\d{1,4})"  # in names of columns and of the summary
+_KIND = f"({'|'.join(KINDS)})"
 _WEIGHTS_AT_ONCE = 4_000_000  # of one site
 
 
@@ -185,7 +186,7 @@ def _curves(summary: Mapping[str, Estimate]) -> dict[str, Chart]:
     """Accuracy by the number of changed layers, a chart for each direction (and stack)."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for name, estimate in summary.items():
-        found = re.fullmatch(rf"{ACCURACY}, {_KIND}, (\d{{1,4}}) ({BELOW}|{ABOVE})(?: of {_SITE})?", name)
+        found = re.fullmatch(rf"{ACCURACY}, {_KIND}, (\d{{1,4}}) ({BELOW}|{ABOVE})(?: of {SITE})?", name)
         if not found:
             continue
         kind, n, direction, stack = found.groups()
@@ -214,7 +215,7 @@ def _point(series: str, x: int, estimate: Estimate) -> dict[str, Any]:
 def _bars_of_layers(summary: Mapping[str, Estimate]) -> dict[str, Chart]:
     rows = []
     for name, estimate in summary.items():
-        found = re.fullmatch(rf"{FLIPS}, {_KIND}, {_SITE}", name)
+        found = re.fullmatch(rf"{FLIPS}, {_KIND}, {SITE}", name)
         if found:
             rows += [{**row, "weights": found[1]} for row in interval(found[2], estimate)]
     rows = [{"layer": row["group"], **row} for row in rows]
@@ -230,7 +231,7 @@ def _bars_of_layers(summary: Mapping[str, Estimate]) -> dict[str, Chart]:
 def _bars_of_heads(summary: Mapping[str, Estimate]) -> dict[str, Chart]:
     rows: dict[str, list[dict[str, Any]]] = {}
     for name, estimate in summary.items():
-        found = re.fullmatch(rf"{FLIPS}, {_KIND}, {_SITE} head (\d{{1,4}})", name)
+        found = re.fullmatch(rf"{FLIPS}, {_KIND}, {SITE} head {HEAD}", name)
         if found:
             placed = {"layer": found[2], "head": found[3]}
             rows.setdefault(found[1], []).extend({**row, **placed} for row in interval("", estimate))

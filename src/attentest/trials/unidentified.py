@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +24,7 @@ from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.text.batches import Batch, make_batch
 from attentest.trials.base import Chart, Columns, Conclusion, Trial, column
 from attentest.trials.charts import bars_in_groups, interval, intervals
-from attentest.trials.layers import layer_batches
+from attentest.trials.layers import HEAD, SITE, layer_batches
 from attentest.trials.reading import Reading
 from attentest.trials.same_output import kept_directions, least_weight, optimizer
 from attentest.trials.subject import Subject
@@ -62,9 +63,7 @@ class Unidentified(Trial):
     needs_layers: ClassVar[bool] = True
     cost: ClassVar[float] = 100
 
-    sink: float = setting(
-        0.3, "Mean weight from a head's other rows above which a token is a sink.", least=0, most=1
-    )
+    sink: float = setting(0.3, "Mean weight from a head's other rows above which a token is a sink.", least=0, most=1)
     seed: int = setting(0, "Random seed for the row where no single token decides.", least=0, most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
@@ -88,21 +87,20 @@ class Unidentified(Trial):
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
-        prefix = f"{cls.keys['heads']}, "
-        of_sites = {name.removeprefix(prefix): figure for name, figure in summary.items() if name.startswith(prefix)}
+        sites = [(name, re.fullmatch(f"{cls.keys['heads']}, {SITE}", name)) for name in summary]
         by_site = intervals(
-            [row for site, figure in of_sites.items() for row in interval(site, figure)],
+            [row for name, found in sites if found for row in interval(found[1], summary[name])],
             "share of heads not identified (0–1)",
             "Share of each layer's heads that can lose more than half of the heaviest token's weight while all logits "
             "stay the same, means over texts with 95 % intervals.",
             "layer",
         )
+        heads = [(name, re.fullmatch(f"{LOST}, {SITE} head {HEAD}", name)) for name in table.column_names]
         by_head = bars_in_groups(
             [
-                {"layer": site, "head": head, **row}
-                for name in table.column_names
-                if name.startswith(f"{LOST}, ")
-                for site, _, head in [name.removeprefix(f"{LOST}, ").partition(" head ")]
+                {**row, "layer": found[1], "head": found[2]}
+                for name, found in heads
+                if found
                 for row in interval("", mean(column(table, name), (0, 1)))
             ],
             ("layer", "head"),
@@ -111,7 +109,8 @@ class Unidentified(Trial):
             "head, means over texts with 95 % intervals.",
             coloured=False,
         )
-        return {"heads not identified by layer": by_site, "weight that can be taken away by head": by_head}
+        charts = {"heads not identified by layer": by_site, "weight that can be taken away by head": by_head}
+        return {title: chart for title, chart in charts.items() if chart["data"]["values"]}
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,9 @@ class _Solving:
         notes = [row]
         if not failed.all():
             largest = change[~failed].max()
-            notes.append(f"With the other weights in all heads at once, logits change by at most {largest:.1e} (relative).")
+            notes.append(
+                f"With the other weights in all heads at once, logits change by at most {largest:.1e} (relative)."
+            )
         if failed.any():
             notes.append(
                 f"{int(failed.sum()):,} texts are left out: with the other weights a logit changes by more than "
@@ -272,12 +273,14 @@ def _least(own: np.ndarray, values: np.ndarray, seen: np.ndarray, top: int) -> t
 
 
 def _sinks(weights: Tensor, allowed: Tensor, places: Tensor, threshold: float) -> Bool[Tensor, "batch heads keys"]:
-    """Tokens that get much weight from a head's other rows, whatever these are about."""
+    """Tokens that get much weight from a head's other rows, whatever these are about; in short texts every token gets
+    much, so a sink also has twice its even share."""
     others = real_queries(allowed).clone()
     others[torch.arange(len(others), device=others.device), places] = False
     seen = allowed & others[:, None, :, None]
     means = (weights * seen).sum(2) / seen.sum(2).clamp(min=1)
-    return means > threshold
+    even = 1 / _at_query(allowed, places).sum(-1, keepdim=True)
+    return means > (2 * even).clamp(min=threshold)
 
 
 def _at_query(of_rows: Tensor, places: Int[Tensor, "batch"]) -> Tensor:

@@ -20,13 +20,16 @@ def lines(
 ) -> Chart:
     """Rows have the keys series, x, value, low and high; rows without a value or its place are left out.
 
-    Intervals are drawn at each place, or as `bands` along the lines. With `symmetric_log` the x axis is logarithmic away from 0 on both sides (Meister et al. 2021 Fig. 3 has λ < 0 so).
+    With `symmetric_log` the x axis is logarithmic away from 0 on both sides (Meister et al. 2021 Fig. 3 has λ < 0 so).
+    With `bands`, for few places, intervals are areas along the lines.
     """
     kept = [row for row in rows if row["value"] is not None and row["x"] is not None]
     names = list(dict.fromkeys(row["series"] for row in kept))
     x = number("x", x_title)
+    if symmetric_log or bands:
+        x |= {"axis": {"values": sorted({row["x"] for row in kept}), "format": "~g"}}
     if symmetric_log:
-        x |= {"scale": {"type": "symlog"}, "axis": {"values": sorted({row["x"] for row in kept}), "format": "~g"}}
+        x |= {"scale": {"type": "symlog"}}
     shared = {
         "x": x,
         "color": colour("series", None, names),
