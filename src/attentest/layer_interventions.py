@@ -33,6 +33,11 @@ def layer_change(kind: str, texts: Int[np.ndarray, "batch"], seed: int, head: in
     return change
 
 
+def uniform_rows(allowed: Allowed, dtype: torch.dtype) -> Rows:
+    every = allowed.to(dtype)
+    return every / every.sum(-1, keepdim=True).clamp(min=1)
+
+
 def real_queries(allowed: Allowed) -> Bool[Tensor, "batch queries"]:
     """Without padding: a token of self-attention may see itself. Of other queries nothing is known."""
     queries, keys = allowed.shape[-2:]
@@ -50,8 +55,7 @@ def _replaced(
     seed: int,
 ) -> Rows:
     if kind == UNIFORM:
-        new = allowed.to(weights.dtype)
-        new = new / new.sum(-1, keepdim=True)
+        new = uniform_rows(allowed, weights.dtype)
     else:
         purposes = [f"{kind} weights, {site}, head {head}" for head in heads]
         drawn = torch.stack([_drawn(allowed[:, n], texts, seed, purpose) for n, purpose in enumerate(purposes)], 1)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeGuard
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,9 @@ from torch import Tensor
 
 from attentest.chance import keyed_uniform
 from attentest.errors import InputError
-from attentest.layer_interventions import real_queries
+from attentest.layer_interventions import real_queries, uniform_rows
 from attentest.measures.intervals import Estimate, mean, share
-from attentest.models.protocol import HeadValuesModel, provides
+from attentest.models.protocol import AttentionModel, HeadValuesModel, provides
 from attentest.parallel import over_cores
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.text.batches import Batch, make_batch
@@ -70,20 +70,18 @@ class Unidentified(Trial):
         check_values(self)
 
     def fits(self, subject: Subject) -> bool:
-        return provides(subject.model, HeadValuesModel)
+        return _values_are_known(subject.model, _longest(subject))
 
     def examiner(self, subject: Subject) -> _Solving:
         optimizer()
-        model = subject.model
-        if not provides(model, HeadValuesModel):
+        model, batch = subject.model, _longest(subject)
+        if not _values_are_known(model, batch):
             raise InputError(
                 f"The trial unidentified needs a model with layers of self-attention whose values are known; "
                 f"{type(model).__name__} has none (attentest.models.HeadValuesModel: values_at and special_keys)."
             )
-        longest = subject.rows[np.argsort(-subject.data.sequences.lengths[subject.rows], kind="stable")[:LOOKED_AT]]
         with torch.no_grad():
-            decides = deciding_token(model, make_batch(subject.data, longest).to(subject.device))
-        return _Solving(self, subject, model, decides)
+            return _Solving(self, subject, model, deciding_token(model, batch))
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
@@ -152,6 +150,7 @@ class _Solving:
 
     def _at(self, batch: Batch, site: str) -> _Found:
         weights, values, allowed = self.model.values_at(batch, site)
+        assert values is not None  # the examiner looked
         places = self._places(batch, real_queries(allowed))
         row, seen = _at_query(weights, places), _at_query(allowed, places)
         sinks = _sinks(weights, allowed, places, self.trial.sink)
@@ -230,6 +229,20 @@ class _Solving:
         return notes
 
 
+def _longest(subject: Subject) -> Batch:
+    """A few texts in which rows differ."""
+    order = np.argsort(-subject.data.sequences.lengths[subject.rows], kind="stable")
+    return make_batch(subject.data, subject.rows[order[:LOOKED_AT]]).to(subject.device)
+
+
+def _values_are_known(model: AttentionModel, batch: Batch) -> TypeGuard[HeadValuesModel]:
+    """Some architectures keep them to themselves."""
+    if not provides(model, HeadValuesModel):
+        return False
+    with torch.no_grad():
+        return model.values_at(batch, next(iter(model.heads)))[1] is not None
+
+
 def deciding_token(model: HeadValuesModel, batch: Batch) -> Deciding:
     """Whose row of the last layer decides: uniform weights in all others then change nothing."""
     site = list(model.heads)[-1]
@@ -243,8 +256,7 @@ def deciding_token(model: HeadValuesModel, batch: Batch) -> Deciding:
 
 
 def _uniform_but(decides: Deciding, site: str, weights: Tensor, allowed: Tensor) -> Tensor:
-    every = allowed.to(weights.dtype)
-    changed = every / every.sum(-1, keepdim=True).clamp(min=1)
+    changed = uniform_rows(allowed, weights.dtype)
     texts, kept = torch.arange(len(weights), device=weights.device), _place_of(decides, real_queries(allowed))
     changed[texts, :, kept] = weights[texts, :, kept]
     return changed
