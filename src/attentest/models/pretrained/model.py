@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.errors import InputError
@@ -16,7 +16,7 @@ from attentest.models.pretrained.explaining import ROW, check_explanation
 from attentest.models.pretrained.inspection import About, inspect_network, probe, uniform_over
 from attentest.models.pretrained.layers import from_layer, keeping
 from attentest.models.pretrained.layout import Inputs, Layout
-from attentest.models.pretrained.replaced import Seen, look, replaced
+from attentest.models.pretrained.replaced import look, replaced
 from attentest.models.pretrained.seen_from import LayerEncoded, SeenFrom
 from attentest.models.protocol import Change, Encoded, Weights
 from attentest.text.batches import Batch
@@ -108,9 +108,13 @@ class Pretrained(nn.Module):
         with self._from(first, batch, inputs), replaced(self.network, self._also_projected(change, chosen), chosen):
             return self.logits(self.network(**inputs.arguments))
 
-    def values_at(self, batch: Batch, site: str) -> Seen:
-        """Weights, what is allowed, and values, of every head and query at a site."""
-        return look(self.network, self.layout.lay_out(batch).arguments, [site])[site]
+    def values_at(self, batch: Batch, site: str) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Weights, values (None where the architecture keeps them to itself), and what is allowed."""
+        seen = look(self.network, self.layout.lay_out(batch).arguments, [site])[site]
+        return seen.weights, seen.values, seen.allowed
+
+    def special_keys(self, batch: Batch) -> Bool[Tensor, "batch positions"]:
+        return self.layout.lay_out(batch).special
 
     def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:
         """For training: logits, and the weights of the last layer as they are shown."""
