@@ -95,6 +95,14 @@ class EmptyTextModel(AttentionModel, Protocol):
 
 
 @runtime_checkable
+class SizedModel(AttentionModel, Protocol):
+    """Knows about how much memory it takes."""
+
+    def bytes_of_a_token(self, longest: int) -> int:
+        """Of one token, in a batch of texts that are at most so long."""
+
+
+@runtime_checkable
 class HidingModel(AttentionModel, Protocol):
     """Has a token of its own that stands for one that is hidden."""
 

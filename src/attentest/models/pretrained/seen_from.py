@@ -90,6 +90,9 @@ class SeenFrom:
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> LayerEncoded:
         return self._encoded(batch, embedded)
 
+    def bytes_of_a_token(self, longest: int) -> int:
+        return self.model.bytes_of_a_token(longest)
+
     def hiding_id(self) -> int:
         """The network's mask token, or where it was trained without one, padding."""
         return self.model.layout.pad if self.model.layout.mask is None else self.model.layout.mask
