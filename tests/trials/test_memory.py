@@ -17,9 +17,7 @@ from attentest.trials import make_trial, subject_of
 from attentest.trials.hold import hold
 
 
-@pytest.mark.parametrize(
-    ("written", "size"), [("500MB", 500_000_000), ("2GB", 2_000_000_000), ("1.5 g", 1_500_000_000)]
-)
+@pytest.mark.parametrize(("written", "size"), [("500MB", 500_000_000), ("2GB", 2_000_000_000), ("1.5 k", 1_500)])
 def test_sizes_are_read(written: str, size: int) -> None:
     assert size_of(written) == size
 
@@ -51,11 +49,18 @@ def test_where_memory_does_not_suffice_fewer_texts_are_read_at_a_time(run: Run) 
     usual = hold([make_trial("uniform")], subject)[0]
     longest = int(subject.lengths.max())
     small = Small(subject.model, 2 * longest)
-    found = hold([make_trial("uniform")], replace(subject, model=small))[0]  # type: ignore[arg-type]
-    assert found.table.equals(usual.table)
+    found = hold([make_trial("uniform")], replace(subject, model=small))[0]
+    assert found.table["id"].equals(usual.table["id"])
+    for name in (
+        "tvd_uniform",
+        "tvd_random",
+        "tvd_permuted",
+        "max_attention",
+    ):  # padded otherwise, so rounded otherwise
+        assert np.allclose(found.table[name].to_numpy(), usual.table[name].to_numpy(), atol=1e-5)
     assert len(small.batches) > 1
     with pytest.raises(torch.OutOfMemoryError):
-        hold([make_trial("uniform")], replace(subject, model=Small(subject.model, longest // 2)))  # type: ignore[arg-type]
+        hold([make_trial("uniform")], replace(subject, model=Small(subject.model, longest // 2)))
 
 
 def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
@@ -69,7 +74,7 @@ def test_memory_bounds_the_texts_of_a_model_that_knows_its_size(run: Run) -> Non
             return 1000
 
     subject = subject_of(run)
-    sized = replace(subject, model=Sized(subject.model, 10**9), memory=200_000)  # type: ignore[arg-type]
+    sized = replace(subject, model=Sized(subject.model, 10**9), memory=200_000)
     longest = int(subject.lengths.max())
     assert sized.tokens_at_once == max(longest, 200)
     assert replace(sized, memory=1).tokens_at_once == longest

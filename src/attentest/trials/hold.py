@@ -60,7 +60,7 @@ def _examined(examiners: Sequence[Examiner], subject: Subject) -> Iterator[tuple
         kept = False  # whether an examiner has put down what it saw: these texts must not be shown to it again
         try:
             for reading in readings(subject.model, subject.data, left, subject.device, at_once, subject.site):
-                found = []
+                found: list[Columns] = []
                 with torch.no_grad():
                     common = common_columns(reading, subject.classes, subject.items)
                     for examiner in examiners:

@@ -102,8 +102,8 @@ class Pretrained(nn.Module):
 
     def bytes_of_a_token(self, longest: int) -> int:
         """Of the states that a layer has at a time (its widest is four times the others) and of its weights."""
-        width = self.embeddings.weight.shape[1]
-        return 4 * (STATES * int(width) + 4 * max(self.heads.values()) * longest)
+        width = next(self.embeddings.parameters()).shape[1]
+        return 4 * (STATES * width + 4 * max(self.heads.values()) * longest)
 
     def changed(
         self, batch: Batch, change: Change, sites: Collection[str] | None = None
