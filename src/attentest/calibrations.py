@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from attentest.engine.scheduler import Outcome
-from attentest.files import make_folder, write_bytes, write_json
+from attentest.files import is_file, make_folder, write_bytes, write_json
 from attentest.studies.calibration.models import KnownModel, read_models
 from attentest.studies.calibration.page import counted, left_out, markdown, roc_charts, table_of_models
 from attentest.studies.calibration.plan import REAL, plan_zoo, set_on
@@ -52,7 +52,7 @@ def calibrate(
     """
     how = running(given)
     folder = Path(out)
-    if not (folder / FILE).exists():  # a finished one may have come without its results
+    if not is_file(folder / FILE):  # a finished one may have come without its results
         check_free(folder, RESULTS, "a calibration")
     planned = plan_zoo(budget, corpus, options, device)
     outcome = run_planned(planned, folder / RESULTS, **how)
