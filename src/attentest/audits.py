@@ -227,9 +227,9 @@ def _bring_model(planned: StudyPlan, store: Store, results: Path) -> None:
     key = next(step.key for ref, step in planned.results.items() if ref.kind == RUN)
     if store.has(key):  # its training may have failed
         source = store.fetch(key)
-        make_folder(results / AUDITED)
         for name in FILES:
             if (source / name).is_file():
+                make_folder((results / AUDITED / name).parent)
                 link_or_copy(source / name, results / AUDITED / name)
 
 

@@ -17,7 +17,7 @@ from attentest.models.reader import Reader
 from attentest.text.batches import Batch, training_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.objectives import Adversary, Labels, Objective
-from attentest.training.optimizer import PaperOptimizer
+from attentest.training.optimizer import Optimizer
 from attentest.training.predict import predict
 from attentest.training.settings import TrainingSettings
 
@@ -40,12 +40,12 @@ class Progress:
 
 
 Watch = Callable[[int, int], None]  # batches done, batches in all
-Save = Callable[[Reader, PaperOptimizer, Progress], None]
+Save = Callable[[Reader, Optimizer, Progress], None]
 
 
 def fit(
     model: Reader,
-    optimizer: PaperOptimizer,
+    optimizer: Optimizer,
     data: TokenizedCorpus,
     settings: TrainingSettings,
     *,
@@ -98,7 +98,7 @@ def labels_of(data: TokenizedCorpus, settings: TrainingSettings, device: torch.d
     return Labels(class_weights(labels, len(data.corpus.classes), weigh).to(device))
 
 
-def training_step(model: Reader, optimizer: PaperOptimizer, batch: Batch, objective: Objective) -> float:
+def training_step(model: Reader, optimizer: Optimizer, batch: Batch, objective: Objective) -> float:
     optimizer.zero_grad()
     logits, weights = model(batch)
     loss = objective(logits, weights[model.sites[0]], batch)

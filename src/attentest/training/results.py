@@ -17,12 +17,17 @@ from attentest.text.prepare import TokenizedCorpus
 from attentest.text.tokenizer import Tokenizer, mark_tokens
 from attentest.training.checkpoint import NAME as CHECKPOINT
 from attentest.training.fit import Progress
-from attentest.training.folder import FILES, DamagedRunError
+from attentest.training.folder import FILES, OF_ENCODER, DamagedRunError
 from attentest.training.predict import Predictions
-from attentest.training.record import RESULT, ResultRecord, read_result
+from attentest.training.record import RESULT, VOCABULARY, ResultRecord, read_result, read_run
 from attentest.training.tensors import write_tensors
 
-_LISTED = [name for name in FILES if name not in (CHECKPOINT, RESULT)]
+
+def _listed(folder: Path) -> list[str]:
+    """The files whose hashes are kept: a fine-tuned encoder has others than a vocabulary."""
+    absent = [VOCABULARY] if read_run(folder)[0].model.pretrained is not None else OF_ENCODER
+    return [name for name in FILES if name not in (CHECKPOINT, RESULT, *absent)]
+
 
 
 def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:
@@ -43,7 +48,7 @@ def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Pred
     rows = data.corpus.table.take(data.rows[test.rows])
     write_table(folder / "predictions.parquet", _predictions_table(rows, data, test))
     write_table(folder / "attention.parquet", _attention_table(rows, data, test))
-    files = {name: hash_of(folder / name) for name in _LISTED}
+    files = {name: hash_of(folder / name) for name in _listed(folder)}
     write_json(folder / RESULT, asdict(ResultRecord(progress.best_epoch, dict(metrics), files)))
     (folder / CHECKPOINT).unlink(missing_ok=True)
 
@@ -52,7 +57,7 @@ def check_results(folder: Path) -> None:
     """Refuse a finished training whose files are not what it wrote; an earlier version did not list them."""
     try:
         record = read_result(folder)
-        for name in _LISTED if record.files else ():
+        for name in _listed(folder) if record.files else ():
             if hash_of(folder / name) != record.files.get(name):
                 raise InputError(f"{folder / name} is not what the training wrote")
         if record.files and record.test != _tested(folder):

@@ -44,6 +44,16 @@ class TrainingSettings:
     train_vectors: bool = setting(
         True, "Fine-tune the word vectors, or keep them fixed.", flags=("train-vectors", "freeze-vectors")
     )
+    warmup: float = setting(
+        0.0,
+        "Share of the steps in which the learning rate of a pretrained encoder rises; then it falls to 0.",
+        least=0,
+        most=1,
+        otherwise="it stays the same",
+    )
+    freeze_layers: int = setting(
+        0, "Lowest layers of a pretrained encoder that are not trained, with its embeddings.", least=0, most=10_000
+    )
     freeze: tuple[ModelPart, ...] = setting((), "Part of the model that is not trained.", otherwise="")
     take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from `start`.", otherwise="all")
     objective: Literal["labels", "adversary", "guide", "deceive", "inflate"] = setting(
