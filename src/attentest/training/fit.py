@@ -18,7 +18,7 @@ from attentest.text.batches import Batch, training_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.objectives import Adversary, Labels, Objective
 from attentest.training.optimizer import Optimizer
-from attentest.training.predict import predict
+from attentest.training.predict import Around, as_it_is, predict
 from attentest.training.settings import TrainingSettings
 
 
@@ -52,6 +52,7 @@ def fit(
     objective: Objective | None = None,
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
+    around: Around = as_it_is,
     watch: Watch = lambda done, total: None,
     save: Save = lambda model, optimizer, progress: None,
 ) -> Progress:
@@ -69,14 +70,14 @@ def fit(
             torch.manual_seed(int(order.integers(2**62)))
             model.train()
             for done, batch in enumerate(training_batches(data, train, settings.batch_size, order), 1):
-                loss += training_step(model, optimizer, batch.to(device), objective)
+                loss += training_step(model, optimizer, batch.to(device), objective, around)
                 watch((epoch - 1) * per_epoch + done, settings.epochs * per_epoch)
         model.eval()
         if not math.isfinite(loss):
             raise InputError(
                 f"Training diverged in epoch {epoch} (the loss is {loss}); try a lower `lr` than {settings.lr}."
             )
-        found = predict(model, data, dev, device)
+        found = predict(model, data, dev, device, around)
         metrics = classification_metrics(data.labels[dev], found.probabilities)
         score = -loss / len(train) if settings.select_by == "loss" else metrics[settings.select_by]
         # with a single class in dev there is no AUC; accuracy still tells epochs apart
@@ -98,9 +99,12 @@ def labels_of(data: TokenizedCorpus, settings: TrainingSettings, device: torch.d
     return Labels(class_weights(labels, len(data.corpus.classes), weigh).to(device))
 
 
-def training_step(model: Reader, optimizer: Optimizer, batch: Batch, objective: Objective) -> float:
+def training_step(
+    model: Reader, optimizer: Optimizer, batch: Batch, objective: Objective, around: Around = as_it_is
+) -> float:
     optimizer.zero_grad()
-    logits, weights = model(batch)
+    with around(batch):
+        logits, weights = model(batch)
     loss = objective(logits, weights[model.sites[0]], batch)
     loss.backward()
     optimizer.step()

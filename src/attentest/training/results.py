@@ -29,7 +29,6 @@ def _listed(folder: Path) -> list[str]:
     return [name for name in FILES if name not in (CHECKPOINT, RESULT, *absent)]
 
 
-
 def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:
     write_tensors(folder / "model.safetensors", model.state_dict())
     metrics = classification_metrics(data.labels[test.rows], test.probabilities)

@@ -73,6 +73,18 @@ class TrainingSettings:
         check_values(self)
 
 
+FINE_TUNING: dict[str, Any] = {  # the defaults of `attentest.finetune` that are not those of `train`
+    "epochs": 3,
+    "batch_size": 16,
+    "lr": 5e-5,
+    "weight_decay": 0.01,
+    "warmup": 0.1,
+    "class_weights": False,
+    "select_by": "accuracy",
+    "patience": 2,
+}
+
+
 class Settings(NamedTuple):
     text: TextSettings
     model: ModelSettings
@@ -90,7 +102,8 @@ def known_settings() -> dict[str, tuple[str, Setting]]:
 def sort_settings(corpus: Corpus, given: Mapping[str, Any]) -> Settings:
     """Each setting to the group that has it; the corpus's recipe stands where nothing was given."""
     chosen: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
-    chosen["text"].update({name: value for name, value in corpus.recipe.items() if name != "answers"})
+    if given.get("pretrained") is None:  # which has a tokenizer of its own
+        chosen["text"].update({name: value for name, value in corpus.recipe.items() if name != "answers"})
     for name, value in given.items():
         group, checked = check_setting(name, value)
         chosen[group][name] = checked

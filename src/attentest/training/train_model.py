@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -38,7 +39,7 @@ from attentest.training.predict import Predictions, predict
 from attentest.training.record import FORMAT, CorpusRecord
 from attentest.training.results import check_results, write_results
 from attentest.training.run import Run, answer_tokens, choose_device
-from attentest.training.settings import Settings, TrainingSettings, plain, sort_settings
+from attentest.training.settings import FINE_TUNING, Settings, TrainingSettings, plain, sort_settings
 from attentest.training.size import check_size
 from attentest.version import __version__
 
@@ -93,6 +94,28 @@ def train(
     return Run(path, temporary)
 
 
+@takes(SettingsGiven, DEFAULTS | FINE_TUNING)
+def finetune(
+    corpus: Corpus,
+    base: str | Path,
+    out: str | Path | None = None,
+    *,
+    device: str = "auto",
+    overwrite: bool = False,
+    listener: Listener | None = None,
+    **settings: Unpack[SettingsGiven],
+) -> Run:
+    """Train a pretrained encoder with a new head on a corpus, and return the run.
+
+    `base` is the folder or the hub name of an encoder of Hugging Face. `settings` are those of `train`, with defaults
+    that suit an encoder; the run does not need `base` any more.
+    """
+    if not isinstance(base, str | os.PathLike):
+        raise InputError(f"`base` is the folder or the name of an encoder, not {type(base).__name__}.")
+    chosen: Any = {**FINE_TUNING, **settings, "pretrained": os.fspath(base)}
+    return train(corpus, out, device=device, overwrite=overwrite, listener=listener, **chosen)
+
+
 def _train_into(
     path: Path,
     corpus: Corpus,
@@ -103,32 +126,26 @@ def _train_into(
     overwrite: bool,
     listener: Listener,
 ) -> None:
-    text, training = settings.text, settings.training
+    training = settings.training
     for note in corpus.notes:
         listener.note(note)
-    data = tokenize_corpus(corpus, text, report=lambda done, total: listener.progress("tokenise", done, total))
-    if settings.model.structure == HIERARCHICAL:
-        data = with_sentences(data)
-    vectors, found = initial_vectors(data.vocabulary, text, training.seed)
-    notes = [*data.notes, *_describe(data, found)]
+    make = _reader if settings.model.pretrained is None else _encoder
+    ready = make(corpus, settings, identity, others, device, listener)
+    data, model = ready.data, ready.model
+    notes = [*data.notes, *ready.notes]
     for note in notes:
         listener.note(note)
-    if others.preset is not None:
-        data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
-    elif settings.model.projection == "random":
-        data = data.with_preset(random_for_all(data.sequences, training.seed))
-    check_size(settings.model, data, vectors.shape[1], training.batch_size, device)
-    model = _build(settings.model, vectors, CorpusRecord(**identity["corpus"]), text, data.vocabulary, training)
     if others.start is not None:
         _start_from(model, others.start, data, training.take)
     model = model.to(device)
-    attention_lr = training.lr if training.attention_lr is None else training.attention_lr
-    optimizer = PaperOptimizer(model, training.lr, attention_lr, training.weight_decay)
+    frozen = freeze(model, training.freeze_layers, _one(data, device)) if training.freeze_layers else None
+    optimizer = _optimizer(model, training, len(data.of_split("train")))
     objective = _objective(training, model, others, data, device)
 
     clear_for(path, identity, overwrite, write=True)
     made_with = {
         "source": dict(corpus.origin),
+        **({} if settings.model.pretrained is None else {"pretrained_from": place_of(settings.model.pretrained)}),
         "versions": {"attentest": __version__, "torch": torch.__version__, "numpy": np.__version__},
         "device": str(device),
         "threads": torch.get_num_threads(),
@@ -136,7 +153,7 @@ def _train_into(
     }
     # first of all files: it says whose folder this is
     write_json(path / "run.json", identity | made_with)
-    write_json(path / "vocabulary.json", data.vocabulary.tokens)
+    ready.write(path)
     try:
         progress = load_checkpoint(path, model, optimizer)
     except DamagedRunError as error:
@@ -146,20 +163,93 @@ def _train_into(
         progress = Progress()
     if progress.epoch:
         listener.note(f"Resumed after epoch {progress.epoch}.")
-    progress = fit(
-        model,
-        optimizer,
-        data,
-        training,
-        objective=objective,
-        device=device,
-        progress=progress,
-        watch=lambda done, total: listener.progress("train", done, total),
-        save=lambda m, o, p: save_checkpoint(path, m, o, p),
-    )
+    with ExitStack() as stack:
+        around = as_it_is
+        if frozen is not None and not progress.is_over(training):
+            read = np.concatenate([data.of_split(name) for name in ("train", "dev")])
+            watch = partial(listener.progress, "read")
+            around = stack.enter_context(kept(frozen, data, read, path, device, watch))
+        progress = fit(
+            model,
+            optimizer,
+            data,
+            training,
+            objective=objective,
+            device=device,
+            progress=progress,
+            around=around,
+            watch=partial(listener.progress, "train"),
+            save=partial(save_checkpoint, path),
+        )
     listener.progress("test", 0, 1)
     write_results(path, model, data, predict(model, data, data.of_split("test"), device), progress)
     listener.progress("test", 1, 1)
+
+
+class Ready(NamedTuple):
+    """A model before its training, the texts as it reads them, and what else its folder needs beside its weights."""
+
+    data: TokenizedCorpus
+    model: Trainable
+    notes: list[str]
+    write: Callable[[Path], None]
+
+
+def _reader(
+    corpus: Corpus,
+    settings: Settings,
+    identity: dict[str, Any],
+    others: Others,
+    device: torch.device,
+    listener: Listener,
+) -> Ready:
+    text, training = settings.text, settings.training
+    data = tokenize_corpus(corpus, text, report=partial(listener.progress, "tokenise"))
+    if settings.model.structure == HIERARCHICAL:
+        data = with_sentences(data)
+    vectors, found = initial_vectors(data.vocabulary, text, training.seed)
+    if others.preset is not None:
+        data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
+    elif settings.model.projection == "random":
+        data = data.with_preset(random_for_all(data.sequences, training.seed))
+    check_size(settings.model, data, vectors.shape[1], training.batch_size, device)
+    model = _build(settings.model, vectors, CorpusRecord(**identity["corpus"]), text, data.vocabulary, training)
+    return Ready(data, model, list(_describe(data, found)), lambda path: write_json(path / VOCABULARY, data.vocabulary.tokens))
+
+
+def _encoder(
+    corpus: Corpus,
+    settings: Settings,
+    identity: dict[str, Any],
+    others: Others,
+    device: torch.device,
+    listener: Listener,
+) -> Ready:
+    assert settings.model.pretrained is not None
+    encoder = with_new_head(settings.model, corpus.classes, settings.training.seed)
+    data = encoder.read(corpus, settings.text.max_tokens, partial(listener.progress, "tokenise"))
+    check_splits(corpus, data.split, data.labels)
+    check_encoder_size(encoder.model)
+    return Ready(data, encoder.model, [*encoder.notes, *_describe(data)], encoder.write)
+
+
+def _optimizer(model: Trainable, training: TrainingSettings, texts: int) -> Optimizer:
+    if isinstance(model, Reader):
+        attention_lr = training.lr if training.attention_lr is None else training.attention_lr
+        return PaperOptimizer(model, training.lr, attention_lr, training.weight_decay)
+    return FineTuningOptimizer(
+        model,
+        training.lr,
+        training.weight_decay,
+        steps=training.epochs * math.ceil(texts / training.batch_size),
+        warmup=training.warmup,
+        texts=training.batch_size,
+    )
+
+
+def _one(data: TokenizedCorpus, device: torch.device) -> Batch:
+    """A batch of one text."""
+    return make_batch(data, data.of_split("train")[:1]).to(device)
 
 
 def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
@@ -167,6 +257,9 @@ def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
         raise InputError(
             f"{corpus.name} is a {corpus.kind} corpus; the models here read one or two texts with a label."
         )
+    check_fine_tuning(settings)
+    if settings.model.pretrained is not None and corpus.answers == "entities":
+        raise InputError(f"The answers of {corpus.name} are words of each text; a pretrained encoder has fixed classes.")
     (check_single if corpus.kind == "single" else check_pair)(settings.model)
     if (settings.model.projection == "preset") != (others.preset is not None):
         raise InputError("The projection 'preset' and `preset`, the run with its weights, go together; give both.")
@@ -228,12 +321,15 @@ def _identity(corpus: Corpus, settings: Settings, others: Others) -> dict[str, A
         "training": plain(asdict(settings.training)),
         **{name: run and {"model": hash_of(run.path / "model.safetensors")} for name, run in others._asdict().items()},
     }
+    if settings.model.pretrained is not None:  # what it is, wherever it lies
+        identity["model"]["pretrained"] = settings.model.name
+        identity["pretrained"] = fingerprint_of(settings.model.pretrained)
     if is_file(Path(settings.text.vectors)):
         identity["vectors"] = hash_of(Path(settings.text.vectors))
     return identity
 
 
-def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
+def _describe(data: TokenizedCorpus, found: int = 0) -> Iterable[str]:
     yield (
         f"{len(data.rows):,} texts of {data.sequences.lengths.mean():.0f} tokens on average, vocabulary "
         f"{len(data.vocabulary):,}, {100 * unknown_share(data, 'test'):.1f} % of test tokens unknown."
@@ -241,7 +337,7 @@ def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
     for split in ("dev", "test"):
         if len(np.unique(data.labels[data.split == split])) < 2:
             yield f"The {split} split has one class only, so it has no AUC; accuracy is used instead."
-    if data.settings.vectors != "random":
+    if data.settings.vectors != "random":  # never those of a pretrained encoder
         yield f"{found:,} of {len(data.vocabulary):,} tokens have a vector in {data.settings.vectors}."
 
 

@@ -19,7 +19,7 @@ OTHERS = ("preset", "start", "base")
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     corpus = open_corpus(inputs["corpus"] / FILE)
     others: dict[str, Any] = {role: inputs[role] for role in OTHERS if role in inputs}
-    given = {name: value for name, value in settings.items() if name != "vectors_hash"}  # that is for the key alone
+    given = {name: value for name, value in settings.items() if not name.endswith("_hash")}  # those are for the key
     try:
         _refuse_others(out)
         train(corpus, out, listener=listener, **others, **given)
