@@ -44,14 +44,6 @@ from attentest.training.size import check_size
 from attentest.version import __version__
 
 
-class Others(NamedTuple):
-    """Other runs that a training stands on."""
-
-    preset: Run | None
-    start: Run | None
-    base: Run | None
-
-
 @takes(SettingsGiven, DEFAULTS)
 def train(
     corpus: Corpus,
@@ -78,7 +70,7 @@ def train(
     others = Others(*(Run(run) if isinstance(run, str | Path) else run for run in (preset, start, base)))
     settings_of = sort_settings(corpus, dict(settings))
     _check(corpus, settings_of, others)
-    identity = _identity(corpus, settings_of, others)
+    identity = identity_of(corpus, settings_of, others)
     temporary = None
     if out is None:
         temporary = tempfile.TemporaryDirectory(prefix="attentest-")
@@ -143,16 +135,8 @@ def _train_into(
     objective = _objective(training, model, others, data, device)
 
     clear_for(path, identity, overwrite, write=True)
-    made_with = {
-        "source": dict(corpus.origin),
-        **({} if settings.model.pretrained is None else {"pretrained_from": place_of(settings.model.pretrained)}),
-        "versions": {"attentest": __version__, "torch": torch.__version__, "numpy": np.__version__},
-        "device": str(device),
-        "threads": torch.get_num_threads(),
-        "notes": [*corpus.notes, *notes],
-    }
     # first of all files: it says whose folder this is
-    write_json(path / "run.json", identity | made_with)
+    write_json(path / "run.json", identity | made_with(corpus, device, notes, settings.model.pretrained))
     ready.write(path)
     try:
         progress = load_checkpoint(path, model, optimizer)
@@ -302,31 +286,6 @@ def _check_rationales(corpus: Corpus, settings: Settings) -> None:
         )
     if objective == "inflate" and corpus.kind == "pair":
         raise InputError(f"The objective 'inflate' needs single texts; {corpus.name} has pairs.")
-
-
-def _identity(corpus: Corpus, settings: Settings, others: Others) -> dict[str, Any]:
-    """What makes a run this run: the same identity in the same folder goes on or is found finished."""
-    identity: dict[str, Any] = {
-        "format": FORMAT,
-        "corpus": {
-            "name": corpus.name,
-            "kind": corpus.kind,
-            "answers": corpus.answers,
-            "fingerprint": corpus.fingerprint(),
-            "classes": list(corpus.classes),
-            "rows": corpus.counts(),
-        },
-        "text": plain(asdict(settings.text)),
-        "model": plain(asdict(settings.model)),
-        "training": plain(asdict(settings.training)),
-        **{name: run and {"model": hash_of(run.path / "model.safetensors")} for name, run in others._asdict().items()},
-    }
-    if settings.model.pretrained is not None:  # what it is, wherever it lies
-        identity["model"]["pretrained"] = settings.model.name
-        identity["pretrained"] = fingerprint_of(settings.model.pretrained)
-    if is_file(Path(settings.text.vectors)):
-        identity["vectors"] = hash_of(Path(settings.text.vectors))
-    return identity
 
 
 def _describe(data: TokenizedCorpus, found: int = 0) -> Iterable[str]:
