@@ -119,8 +119,8 @@ def audit(
     `options` of the corpus), a finished run or its folder, or a `Subject` with a model of your own. `model` is a
     finished run on that corpus to audit instead of training one, or the folder or hub name of a Hugging Face classifier
     (`labels={"LABEL_0": "negative", …}` says which class each of its labels is, where names differ); `rows` and `texts`
-    are at most so many instead of the budget's. `controls=False` leaves out the models of known truth that the tests are checked with. All other keywords
-    are settings as for `train`.
+    are at most so many instead of the budget's. `controls=False` leaves out the models of known truth that the tests
+    are checked with. All other keywords are settings as for `train`.
     """
     check_thresholds(thresholds or {})
     make_runner = runner_for(engine, workers, address)

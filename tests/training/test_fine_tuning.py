@@ -125,7 +125,9 @@ def test_a_state_that_is_put_back_goes_on_bit_for_bit() -> None:
 
 def settings(**given: Any) -> Settings:
     text = {name: given.pop(name) for name in ("tokenizer", "lower", "max_tokens", "vectors") if name in given}
-    return Settings(TextSettings(**text), ModelSettings(pretrained=given.pop("pretrained", "x")), TrainingSettings(**given))
+    return Settings(
+        TextSettings(**text), ModelSettings(pretrained=given.pop("pretrained", "x")), TrainingSettings(**given)
+    )
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,9 @@ def audit(
     ] = None,
     labels: Annotated[
         list[str] | None,
-        Option(help="Class that a label of that classifier is, e.g. LABEL_0=negative; repeatable.", metavar="LABEL=CLASS"),
+        Option(
+            help="Class that a label of that classifier is, e.g. LABEL_0=negative; repeatable.", metavar="LABEL=CLASS"
+        ),
     ] = None,
     rows: Annotated[
         int | None, Option(help="Maximum number of rows, drawn evenly from splits and classes [set by the budget].")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from attentest.errors import InputError
 from attentest.models.classifier import Classifier, MeanClassifier
@@ -13,6 +14,12 @@ from attentest.models.hierarchical import Hierarchical
 from attentest.models.pair import Answers, PairClassifier, QueryPairClassifier
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL, ModelSettings
+
+if TYPE_CHECKING:
+    from attentest.models.pretrained.layout import Layout
+    from attentest.models.pretrained.model import Pretrained
+
+Trainable: TypeAlias = "Reader | Pretrained"
 
 SINGLE_MODELS = {"context": Classifier, "context+mean": MeanClassifier}  # by decoder
 PAIR_MODELS = {"context": PairClassifier, "context+query": QueryPairClassifier}
@@ -33,6 +40,13 @@ def make_model(
     check_single(settings)
     chosen = Hierarchical if settings.structure == HIERARCHICAL else SINGLE_MODELS[settings.decoder]
     return chosen(settings, vectors, classes)
+
+
+def make_pretrained(settings: ModelSettings, network: nn.Module, layout: Layout, classes: Sequence[int]) -> Pretrained:
+    """`network` is a classifier of Hugging Face, `classes` the output of its head for each class."""
+    from attentest.models.pretrained.model import Pretrained
+
+    return Pretrained(network, layout, classes=tuple(classes))
 
 
 def sites_of(settings: ModelSettings) -> Sequence[str]:

@@ -28,9 +28,9 @@ from attentest.studies.experiments import make_experiment
 from attentest.studies.experiments.controls import Controls
 from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.schema import Study
-from attentest.training.run import Run
-from attentest.training.encoder import fingerprint_of
+from attentest.training.encoder import hash_of_base
 from attentest.training.fine_tuning import check_fine_tuning
+from attentest.training.run import Run
 from attentest.training.settings import FINE_TUNING, check_setting, sort_settings
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.rationale import Rationale
@@ -309,7 +309,7 @@ def _base_of(model: Run) -> str:
             f"{model.path} was not trained here, so no comparison models can be trained as it was; give the run alone, "
             "as the source."
         )
-    if fingerprint_of(base) != model.record.pretrained:
+    if hash_of_base(base) != model.record.pretrained:
         raise InputError(
             f"{base} is not the encoder that {model.path} started from any more, so no comparison models can be "
             "trained; give the run alone, as the source."
@@ -324,7 +324,9 @@ def _of_model(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _left_out(settings: Mapping[str, Any], experiments: Mapping[str, Mapping[str, Any]], corpus: Corpus) -> dict[str, str]:
+def _left_out(
+    settings: Mapping[str, Any], experiments: Mapping[str, Mapping[str, Any]], corpus: Corpus
+) -> dict[str, str]:
     """Experiments whose models cannot be made of this one, and why."""
     hierarchical = settings.get("structure") == HIERARCHICAL
     found = {}

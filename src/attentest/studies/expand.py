@@ -24,7 +24,7 @@ from attentest.studies.results import BASELINE, EXPERIMENT, INSTANCES, RUN, TRIA
 from attentest.studies.schema import BUDGETS, LEAST, OF_PLACE, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
-from attentest.training.encoder import fingerprint_of, place_of
+from attentest.training.encoder import hash_of_base, place_of
 from attentest.training.folder import FILES
 from attentest.training.run import Run
 from attentest.training.settings import sort_settings
@@ -197,13 +197,11 @@ class Finished:
         return ModelSettings(pretrained=self.source).name
 
 
-def add_finished(
-    found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus, model: Finished
-) -> None:
+def add_finished(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus, model: Finished) -> None:
     """What needs no training, for a model that was trained elsewhere on texts that nobody knows."""
     prepared, corpus = prepare(found, source, options, corpus)
     corpus = for_test(corpus)
-    settings = {"name": model.name, "pretrained_hash": fingerprint_of(model.source), "labels": dict(model.labels)}
+    settings = {"name": model.name, "pretrained_hash": hash_of_base(model.source), "labels": dict(model.labels)}
     found.first_models[corpus.name] = model.name
     block = _Block(found.study, found.plan, corpus, prepared, {}, {"pretrained": model.source}, 0, device=found.device)
     block.taken = found.plan.add(
@@ -323,7 +321,7 @@ class _Block:
         name, places = f"train {self._label(label)}", {"device": self.device}
         base = settings.pop("pretrained", None)
         if base is not None:  # the key has its hash: where it lies is no matter
-            settings["pretrained_hash"], places["pretrained"] = fingerprint_of(base), place_of(base)
+            settings["pretrained_hash"], places["pretrained"] = hash_of_base(base), place_of(base)
         return self.plan.add(name, f"{STEPS}.training:run", settings, inputs, places=places, seconds=cost)
 
     def _plant(self, prepared: Step) -> Step:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attentest.errors import InputError
 from attentest.measures.classification import classification_metrics
-from attentest.models.reader import Reader
+from attentest.models.build import Trainable
 from attentest.text.batches import Batch, training_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.objectives import Adversary, Labels, Objective
@@ -40,11 +40,11 @@ class Progress:
 
 
 Watch = Callable[[int, int], None]  # batches done, batches in all
-Save = Callable[[Reader, Optimizer, Progress], None]
+Save = Callable[[Trainable, Optimizer, Progress], None]
 
 
 def fit(
-    model: Reader,
+    model: Trainable,
     optimizer: Optimizer,
     data: TokenizedCorpus,
     settings: TrainingSettings,
@@ -100,7 +100,7 @@ def labels_of(data: TokenizedCorpus, settings: TrainingSettings, device: torch.d
 
 
 def training_step(
-    model: Reader, optimizer: Optimizer, batch: Batch, objective: Objective, around: Around = as_it_is
+    model: Trainable, optimizer: Optimizer, batch: Batch, objective: Objective, around: Around = as_it_is
 ) -> float:
     optimizer.zero_grad()
     with around(batch):

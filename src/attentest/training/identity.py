@@ -12,7 +12,7 @@ import torch
 
 from attentest.corpora.corpus import Corpus
 from attentest.files import hash_of, is_file
-from attentest.training.encoder import fingerprint_of, place_of
+from attentest.training.encoder import hash_of_base, place_of
 from attentest.training.record import FORMAT
 from attentest.training.run import Run
 from attentest.training.settings import Settings, plain
@@ -46,7 +46,7 @@ def identity_of(corpus: Corpus, settings: Settings, others: Others) -> dict[str,
     }
     if settings.model.pretrained is not None:  # what it is, wherever it lies
         identity["model"]["pretrained"] = settings.model.name
-        identity["pretrained"] = fingerprint_of(settings.model.pretrained)
+        identity["pretrained"] = hash_of_base(settings.model.pretrained)
     if is_file(Path(settings.text.vectors)):
         identity["vectors"] = hash_of(Path(settings.text.vectors))
     return identity

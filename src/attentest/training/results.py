@@ -12,7 +12,7 @@ import pyarrow as pa
 from attentest.errors import InputError
 from attentest.files import hash_of, read_table, without_nan, write_json, write_table
 from attentest.measures.classification import classification_metrics
-from attentest.models.reader import Reader
+from attentest.models.build import Trainable
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.checkpoint import NAME as CHECKPOINT
 from attentest.training.fit import Progress
@@ -21,6 +21,8 @@ from attentest.training.predict import Predictions
 from attentest.training.record import RESULT, VOCABULARY, ResultRecord, read_result, read_run
 from attentest.training.tensors import write_tensors
 
+_NO_HISTORY = pa.schema({"epoch": pa.int64(), "loss": pa.float64(), "score": pa.float64()})
+
 
 def _listed(folder: Path) -> list[str]:
     """The files whose hashes are kept: a fine-tuned encoder has others than a vocabulary."""
@@ -28,17 +30,20 @@ def _listed(folder: Path) -> list[str]:
     return [name for name in FILES if name not in (CHECKPOINT, RESULT, *absent)]
 
 
-def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:
+def write_results(folder: Path, model: Trainable, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:
     write_tensors(folder / "model.safetensors", model.state_dict())
     metrics = classification_metrics(data.labels[test.rows], test.probabilities)
-    best = progress.history[progress.best_epoch - 1]
-    write_table(folder / "history.parquet", pa.Table.from_pylist(progress.history))
+    kept = progress.history[progress.best_epoch - 1 :][:1]  # of a model that was trained elsewhere there is none
+    write_table(folder / "history.parquet", pa.Table.from_pylist(progress.history, None if kept else _NO_HISTORY))
     write_table(
         folder / "metrics.parquet",
         pa.Table.from_pylist(
             [
                 {"split": split, "metric": name, "value": float(value)}
-                for split, found in (("dev", {name: best[name] for name in metrics}), ("test", metrics))
+                for split, found in (
+                    *(("dev", {name: best[name] for name in metrics}) for best in kept),
+                    ("test", metrics),
+                )
                 for name, value in found.items()
             ]
         ),

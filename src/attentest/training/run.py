@@ -18,14 +18,19 @@ from attentest.display.show import to_pandas
 from attentest.errors import InputError
 from attentest.files import copy_folder, hash_of, inside, is_folder, name_of, read_as
 from attentest.models import make_model
+from attentest.models.build import Trainable
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.publish import settle
+from attentest.text.items import TextTokenizer
+from attentest.text.pieces import PieceTokenizer
 from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
 from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
+from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
-from attentest.training.folder import AUDITED
+from attentest.training.encoder import read_pieces, stored_layout, stored_model
+from attentest.training.folder import AUDITED, PIECES
 from attentest.training.predict import shares
 from attentest.training.record import FORMAT, RUN, CorpusRecord, read_result, read_run, read_vocabulary
 from attentest.training.tables import read_attention, read_history, read_predictions, tokens_of
@@ -77,6 +82,11 @@ class Run:
     def has_given_weights(self) -> bool:
         """Whether its weights came with the texts: it has none for others."""
         return self.record.model.projection in ("preset", "random")
+
+    @property
+    def is_pretrained(self) -> bool:
+        """Whether it is a pretrained encoder with a head, not a model of ours."""
+        return self.record.model.pretrained is not None
 
     @property
     def is_hierarchical(self) -> bool:
@@ -135,14 +145,22 @@ class Run:
         return self.record.text
 
     @cached_property
+    def tokenizer(self) -> TextTokenizer:
+        return PieceTokenizer.read(self.path / PIECES) if self.is_pretrained else Tokenizer(self.text_settings)
+
+    @cached_property
     def vocabulary(self) -> Vocabulary:
+        if isinstance(self.tokenizer, PieceTokenizer):
+            return self.tokenizer.vocabulary
         tokens = read_vocabulary(self.path)
         if tuple(tokens[: len(SPECIAL)]) != SPECIAL or len(set(tokens)) < len(tokens):
             raise InputError(f"{self.path / 'vocabulary.json'} is not a vocabulary of attentest.")
         return Vocabulary(tokens[len(SPECIAL) :])
 
     @cached_property
-    def model(self) -> Reader:
+    def model(self) -> Trainable:
+        if self.is_pretrained:
+            return stored_model(self.path, self.record.model)
         file = self.path / "model.safetensors"
         stored = read_tensors(file)
         vectors = stored.tensors.get("embedding.weight")
@@ -167,6 +185,13 @@ class Run:
         answers = answer_tokens(self.record.corpus, self.text_settings, self.vocabulary)
         return make_model(self.record.model, vectors, len(self.classes), kind=self.kind, answers=answers)
 
+    def read(self, corpus: Corpus) -> TokenizedCorpus:
+        """A corpus as the model reads it."""
+        if isinstance(self.tokenizer, PieceTokenizer):
+            layout = stored_layout(self.path).layout
+            return read_pieces(corpus, self.tokenizer, layout, self.text_settings.max_tokens)
+        return tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
+
     def test_data(self) -> TokenizedCorpus:
         """The test split as the model reads it, from the run's own tables: the corpus itself is not needed."""
         table = self.predictions
@@ -182,7 +207,7 @@ class Run:
         about = self.record.corpus
         recipe = {"answers": about.answers} if about.answers else {}
         corpus = Corpus(about.name, self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
-        data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
+        data = self.read(corpus)
         attention = self.attention
         if not np.array_equal(data.sequences.lengths, tokens_of(attention)):
             raise InputError(
@@ -212,6 +237,8 @@ class Run:
     @property
     def _parts(self) -> str:
         model = self.record.model
+        if self.is_pretrained:
+            return model.name if model.projection == "softmax" else f"{model.name} + {model.projection}"
         parts = f"{model.encoder} + {model.alignment} + {model.projection}"
         return f"{HIERARCHICAL} {parts}" if self.is_hierarchical else parts
 

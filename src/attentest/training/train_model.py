@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -14,15 +16,16 @@ import torch
 
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
-from attentest.files import hash_of, is_file, write_json
+from attentest.files import write_json
 from attentest.interventions import random_for_all
 from attentest.models import ModelSettings, make_model
-from attentest.models.build import check_pair, check_single
+from attentest.models.build import Trainable, check_pair, check_single
 from attentest.models.projections import Projection
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.progress import Listener
-from attentest.text.prepare import TokenizedCorpus, tokenize_corpus, unknown_share
+from attentest.text.batches import Batch, make_batch
+from attentest.text.prepare import TokenizedCorpus, check_splits, tokenize_corpus, unknown_share
 from attentest.text.rationales import token_marks
 from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
@@ -30,18 +33,21 @@ from attentest.text.vectors import initial_vectors
 from attentest.text.vocabulary import Vocabulary
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.claim import clear_for, exclusive
+from attentest.training.encoder import with_new_head
+from attentest.training.fine_tuning import FineTuningOptimizer, check_fine_tuning
 from attentest.training.fit import Progress, fit, labels_of
 from attentest.training.folder import DamagedRunError
+from attentest.training.frozen import freeze, kept
+from attentest.training.identity import Others, identity_of, made_with
 from attentest.training.keywords import DEFAULTS, SettingsGiven, takes
 from attentest.training.objectives import Adversary, Deceive, Guide, Inflate, Marks, Objective
-from attentest.training.optimizer import PaperOptimizer
-from attentest.training.predict import Predictions, predict
-from attentest.training.record import FORMAT, CorpusRecord
+from attentest.training.optimizer import Optimizer, PaperOptimizer
+from attentest.training.predict import Predictions, as_it_is, predict
+from attentest.training.record import VOCABULARY, CorpusRecord
 from attentest.training.results import check_results, write_results
 from attentest.training.run import Run, answer_tokens, choose_device
-from attentest.training.settings import FINE_TUNING, Settings, TrainingSettings, plain, sort_settings
-from attentest.training.size import check_size
-from attentest.version import __version__
+from attentest.training.settings import FINE_TUNING, Settings, TrainingSettings, sort_settings
+from attentest.training.size import check_encoder_size, check_size
 
 
 @takes(SettingsGiven, DEFAULTS)
@@ -130,7 +136,9 @@ def _train_into(
     if others.start is not None:
         _start_from(model, others.start, data, training.take)
     model = model.to(device)
-    frozen = freeze(model, training.freeze_layers, _one(data, device)) if training.freeze_layers else None
+    frozen = None
+    if training.freeze_layers and not isinstance(model, Reader):
+        frozen = freeze(model, training.freeze_layers, _one(data, device))
     optimizer = _optimizer(model, training, len(data.of_split("train")))
     objective = _objective(training, model, others, data, device)
 
@@ -198,7 +206,9 @@ def _reader(
         data = data.with_preset(random_for_all(data.sequences, training.seed))
     check_size(settings.model, data, vectors.shape[1], training.batch_size, device)
     model = _build(settings.model, vectors, CorpusRecord(**identity["corpus"]), text, data.vocabulary, training)
-    return Ready(data, model, list(_describe(data, found)), lambda path: write_json(path / VOCABULARY, data.vocabulary.tokens))
+    return Ready(
+        data, model, list(_describe(data, found)), lambda path: write_json(path / VOCABULARY, data.vocabulary.tokens)
+    )
 
 
 def _encoder(
@@ -243,7 +253,9 @@ def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
         )
     check_fine_tuning(settings)
     if settings.model.pretrained is not None and corpus.answers == "entities":
-        raise InputError(f"The answers of {corpus.name} are words of each text; a pretrained encoder has fixed classes.")
+        raise InputError(
+            f"The answers of {corpus.name} are words of each text; a pretrained encoder has fixed classes."
+        )
     (check_single if corpus.kind == "single" else check_pair)(settings.model)
     if (settings.model.projection == "preset") != (others.preset is not None):
         raise InputError("The projection 'preset' and `preset`, the run with its weights, go together; give both.")
@@ -324,7 +336,7 @@ def _build(
     return model
 
 
-def _start_from(model: Reader, start: Run, data: TokenizedCorpus, parts: tuple[str, ...]) -> None:
+def _start_from(model: Trainable, start: Run, data: TokenizedCorpus, parts: tuple[str, ...]) -> None:
     """The parameters of another run, of these parts or of all."""
     if start.vocabulary.tokens != data.vocabulary.tokens:
         raise InputError(
@@ -344,7 +356,7 @@ def _part(name: str) -> str:
 
 
 def _objective(
-    training: TrainingSettings, model: Reader, others: Others, data: TokenizedCorpus, device: torch.device
+    training: TrainingSettings, model: Trainable, others: Others, data: TokenizedCorpus, device: torch.device
 ) -> Objective:
     if others.base is not None:
         return _imitate(others.base, data, device, training.strength)
@@ -370,7 +382,7 @@ def _imitate(base: Run, data: TokenizedCorpus, device: torch.device, strength: f
 
 def _predictions_of(other: Run, data: TokenizedCorpus, device: torch.device) -> Predictions:
     """What another run says about every text of this corpus."""
-    seen = tokenize_corpus(data.corpus, other.text_settings, vocabulary=other.vocabulary)
+    seen = other.read(data.corpus)
     same_rows = np.array_equal(seen.rows, data.rows)
     if not same_rows or not np.array_equal(seen.sequences.offsets, data.sequences.offsets):
         raise InputError(
