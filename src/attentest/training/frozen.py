@@ -48,9 +48,11 @@ class FrozenPart:
 def freeze(model: Pretrained, count: int, batch: Batch) -> FrozenPart:
     """Freeze the embeddings and the lowest layers: all that the states after them come from in a run on `batch`."""
     from attentest.models.pretrained.layers import reusable, states_of
+    from attentest.models.pretrained.replaced import find_sites
 
+    inputs = model.layout.lay_out(batch).arguments
     with evaluating(model):
-        stack = reusable(model.network, model.layout.lay_out(batch).arguments)
+        stack = reusable(model.network, inputs, find_sites(model.network, inputs))
     if stack is None:
         raise InputError("This encoder's upper layers cannot be run without the lower ones; use `freeze_layers=0`.")
     if count > len(stack):
