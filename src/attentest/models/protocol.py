@@ -123,11 +123,6 @@ class PartsModel(AttentionModel, Protocol):
         """Logits under several variants of the tokens' weights; those of the first tokens, if the rest are 0."""
 
 
-@runtime_checkable
-class RowsModel(AttentionModel, Protocol):
-    def explained(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]: ...
-
-
 Capability = TypeVar("Capability", bound=AttentionModel)
 
 
