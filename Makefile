@@ -4,7 +4,7 @@ BIN := .venv/bin
 ANYWHERE = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' --ignore=tests/hostile --ignore=tests/test_signals.py $(TESTS)
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo test test-slow test-anywhere wheel-test lint docs calibration bench reproduce clean
+.PHONY: install demo test test-slow test-anywhere wheel-test lint docs calibration bench real-models reproduce clean
 
 install: .venv/ready
 
@@ -52,6 +52,10 @@ calibration: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python -m benchmarks $(if $(CAPABILITY),--capability $(CAPABILITY)) $(ONLY)
+
+# real weights (about 200 MB to fetch, 450 MB in .models or $$ATTENTEST_MODELS), pinned by hash; slow tests and benchmarks use them
+real-models: .venv/ready
+	$(BIN)/python -m benchmarks.real_models
 
 reproduce: .venv/ready
 	$(BIN)/python -m benchmarks.reproduction

@@ -15,7 +15,9 @@ transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 GOOD, BAD = ("good", "fine", "lovely"), ("bad", "poor", "awful")
-OTHERS = tuple("the a film was and story plot actor scene of it this that with very".split())
+OTHERS = tuple(
+    ["the", "a", "film", "was", "and", "story", "plot", "actor", "scene", "of", "it", "this", "that", "with", "very"]
+)
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SIZES = {
     "bert": {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32},

@@ -70,7 +70,7 @@ class Encoder:
         make_folder(folder / PRETRAINED)
         write_bytes(folder / CONFIG, self.model.network.config.to_json_string().encode())
         write_bytes(folder / PIECES, self.tokenizer.definition.encode())
-        write_json(folder / LAYOUT, asdict(StoredLayout(self.model.layout, list(self.model.classes))))
+        write_json(folder / LAYOUT, asdict(StoredLayout(self.model.layout, self.model.outputs)))
 
 
 def read_pieces(
@@ -113,7 +113,7 @@ class StoredLayout:
     """What layout.json says."""
 
     layout: Layout
-    classes: list[int]  # the head's output of each class; -1 where it has none
+    outputs: list[int]  # the head's output of each class; -1 where it has none
 
 
 def stored_layout(folder: Path) -> StoredLayout:
@@ -131,7 +131,7 @@ def stored_model(folder: Path, settings: ModelSettings) -> Pretrained:
     stored.expect_unchanged()
     network = _network(folder)
     network.load_state_dict(own)
-    return make_pretrained(settings, network.eval(), about.layout, about.classes).eval()
+    return make_pretrained(settings, network.eval(), about.layout, about.outputs).eval()
 
 
 def _network(folder: Path) -> Any:

@@ -105,7 +105,8 @@ def training_step(
     optimizer.zero_grad()
     with around(batch):
         logits, weights = model(batch)
-    loss = objective(logits, weights[model.sites[0]], batch)
+    site = next(site for site in model.sites if site in weights)  # a pretrained encoder tells those of its last one
+    loss = objective(logits, weights[site], batch)
     loss.backward()
     optimizer.step()
     return float(loss.detach())

@@ -33,9 +33,8 @@ class FrozenPart:
 
     model: Pretrained
     stack: nn.ModuleList
-    count: int  # layers
+    kept: int  # layers; none where a layer gives more than a state for each token, as T5's do
     modules: list[nn.Module]
-    can_be_kept: bool  # its output is one state for each token; T5's layers hand on the same biases for all texts
 
     @contextmanager
     def at_rest(self, batch: Batch) -> Iterator[None]:
@@ -47,12 +46,9 @@ class FrozenPart:
 
 def freeze(model: Pretrained, count: int, batch: Batch) -> FrozenPart:
     """Freeze the embeddings and the lowest layers: all that the states after them come from in a run on `batch`."""
-    from attentest.models.pretrained.layers import reusable, states_of
-    from attentest.models.pretrained.replaced import find_sites
+    from attentest.models.pretrained.layers import states_of
 
-    inputs = model.layout.lay_out(batch).arguments
-    with evaluating(model):
-        stack = reusable(model.network, inputs, find_sites(model.network, inputs))
+    stack = model.about.stack
     if stack is None:
         raise InputError("This encoder's upper layers cannot be run without the lower ones; use `freeze_layers=0`.")
     if count > len(stack):
@@ -63,7 +59,8 @@ def freeze(model: Pretrained, count: int, batch: Batch) -> FrozenPart:
     gradients = torch.autograd.grad(states_of(output).sum(), parameters, allow_unused=True)
     for parameter, gradient in zip(parameters, gradients, strict=True):
         parameter.requires_grad_(gradient is None)
-    return FrozenPart(model, stack, count, modules, isinstance(output, Tensor))
+    # the last layer runs in any case: its weights are looked at
+    return FrozenPart(model, stack, min(count, len(stack) - 1) if isinstance(output, Tensor) else 0, modules)
 
 
 def _below(model: Pretrained, last: nn.Module, batch: Batch) -> tuple[list[nn.Module], Any]:
@@ -95,7 +92,7 @@ def kept(
 
     Within what this gives for a batch of them, the lowest layers hand these back instead of running.
     """
-    if not part.can_be_kept:
+    if not part.kept:
         yield part.at_rest
         return
     from attentest.models.pretrained.layers import from_layer
@@ -115,8 +112,8 @@ def kept(
             states = torch.zeros(*mask.shape, store.width, device=mask.device)
             states[mask] = torch.from_numpy(store.of(batch.rows)).to(mask.device)
             outputs: list[Any] = [None] * len(part.stack)
-            outputs[part.count - 1] = states
-            with part.at_rest(batch), from_layer(part.stack, part.count, outputs):
+            outputs[part.kept - 1] = states
+            with part.at_rest(batch), from_layer(part.stack, part.kept, outputs):
                 yield
 
         yield around
@@ -130,7 +127,7 @@ def _size(part: FrozenPart, data: TokenizedCorpus, rows: np.ndarray) -> int:
 
 def _run(part: FrozenPart, batch: Batch) -> tuple[Tensor, Tensor]:
     """States and where they are no padding."""
-    _, states = _below(part.model, part.stack[part.count - 1], batch)
+    _, states = _below(part.model, part.stack[part.kept - 1], batch)
     return states, part.model.layout.lay_out(batch).attention_mask.bool()
 
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
 
 from attentest.models.evaluation import evaluating
 from attentest.models.hierarchical import SENTENCE
-from attentest.models.protocol import AttentionModel, Encoded, PartsModel, RowsModel, Weights, provides
+from attentest.models.protocol import AttentionModel, PartsModel, attention_of, provides
 from attentest.text.batches import Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import unpad
@@ -65,16 +64,12 @@ def predict_batches(
                 logits = model.decode(encoded, attention)
             rows.append(batch.rows)
             probabilities.append(logits.softmax(-1).float().cpu().numpy())
-            weights += unpad(item_weights(model, encoded, attention).float().cpu().numpy(), batch.mask.cpu().numpy())
+            shown = attention_of(model, encoded, attention)
+            weights += unpad(shown.float().cpu().numpy(), batch.mask.cpu().numpy())
             if provides(model, PartsModel):
                 real = model.part_mask(encoded).cpu().numpy()
                 sentences += unpad(attention[SENTENCE].float().cpu().numpy(), real)
     return Predictions(np.concatenate(rows), np.concatenate(probabilities), weights, sentences or None)
-
-
-def item_weights(model: AttentionModel, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
-    """One weight for each token, where heads and rows have their own, too."""
-    return model.explained(encoded, weights) if provides(model, RowsModel) else weights[model.sites[0]]
 
 
 def shares(
