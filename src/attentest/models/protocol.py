@@ -141,7 +141,24 @@ class LayersModel(AttentionModel, Protocol):
     def changed(
         self, batch: Batch, change: Change, sites: Collection[str] | None = None
     ) -> Float[Tensor, "batch classes"]:
-        """Logits while `change` replaces the weights at these sites, or at all."""
+        """Logits while `change` replaces the weights at these sites, or at all; it gets all texts of the batch."""
+
+
+@runtime_checkable
+class HeadValuesModel(LayersModel, Protocol):
+    """Tells what the weights of each head act on, so that other weights with the same output can be found."""
+
+    def values_at(
+        self, batch: Batch, site: str
+    ) -> tuple[
+        Float[Tensor, "batch heads queries keys"],
+        Float[Tensor, "batch heads keys size"] | None,
+        Bool[Tensor, "batch heads queries keys"],
+    ]:
+        """The model's weights at a site, the values that they weight (None if unknown), and what is allowed."""
+
+    def special_keys(self, batch: Batch) -> Bool[Tensor, "batch keys"]:
+        """True on the keys that the model adds to the text."""
 
 
 @runtime_checkable

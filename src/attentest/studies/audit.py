@@ -262,7 +262,8 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
 
 def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
     refuse_added("trial", TRIALS, TRIALS)
-    names = [name for name in TRIALS if rationales or not trial_class(name).needs_rationale]
+    kinds = {name: trial_class(name) for name in TRIALS}
+    names = [name for name, kind in kinds.items() if not kind.needs_layers and (rationales or not kind.needs_rationale)]
     found = {name: dict(budget.trials.get(name, {})) for name in names}
     for name, settings in found.items():
         if budget.texts is not None and trial_class(name).cost <= CHEAP:
