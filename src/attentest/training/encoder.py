@@ -14,7 +14,6 @@ import torch
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.files import hash_of, is_folder, make_folder, read_as, write_bytes, write_json
-from attentest.models.build import make_pretrained
 from attentest.models.pretrained.layout import Layout
 from attentest.models.settings import ModelSettings
 from attentest.text.pieces import PieceTokenizer
@@ -70,7 +69,7 @@ class Encoder:
         make_folder(folder / PRETRAINED)
         write_bytes(folder / CONFIG, self.model.network.config.to_json_string().encode())
         write_bytes(folder / PIECES, self.tokenizer.definition.encode())
-        write_json(folder / LAYOUT, asdict(StoredLayout(self.model.layout, self.model.outputs)))
+        write_json(folder / LAYOUT, asdict(StoredLayout(self.model.layout, self.model.classes)))
 
 
 def read_pieces(
@@ -104,8 +103,15 @@ def with_its_head(settings: ModelSettings, classes: Sequence[str], labels: Mappi
 
 
 def _made(loaded: Loaded, settings: ModelSettings) -> Encoder:
-    model = make_pretrained(settings, loaded.network, loaded.layout, loaded.classes_of_head)
-    return Encoder(model, loaded.tokenizer, loaded.notes)
+    return Encoder(
+        _model(loaded.network, loaded.layout, loaded.classes_of_head, settings), loaded.tokenizer, loaded.notes
+    )
+
+
+def _model(network: Any, layout: Layout, classes: Sequence[int], settings: ModelSettings) -> Pretrained:
+    from attentest.models.pretrained.model import Pretrained
+
+    return Pretrained(network, layout, classes, projection=settings.projection)
 
 
 @dataclass(frozen=True)
@@ -113,7 +119,7 @@ class StoredLayout:
     """What layout.json says."""
 
     layout: Layout
-    outputs: list[int]  # the head's output of each class; -1 where it has none
+    classes: list[int]  # the head's output of each class; -1 where it has none
 
 
 def stored_layout(folder: Path) -> StoredLayout:
@@ -131,7 +137,7 @@ def stored_model(folder: Path, settings: ModelSettings) -> Pretrained:
     stored.expect_unchanged()
     network = _network(folder)
     network.load_state_dict(own)
-    return make_pretrained(settings, network.eval(), about.layout, about.outputs).eval()
+    return _model(network.eval(), about.layout, about.classes, settings)
 
 
 def _network(folder: Path) -> Any:
