@@ -21,14 +21,16 @@ from attentest.models import make_model
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.publish import settle
+from attentest.text.items import TextTokenizer, merged
 from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
 from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
+from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
 from attentest.training.folder import AUDITED
 from attentest.training.predict import shares
 from attentest.training.record import FORMAT, RUN, CorpusRecord, read_result, read_run, read_vocabulary
-from attentest.training.tables import read_attention, read_history, read_predictions, tokens_of
+from attentest.training.tables import items_of, read_attention, read_history, read_predictions, tokens_of
 from attentest.training.tensors import read_tensors
 
 
@@ -123,7 +125,8 @@ class Run:
 
     @cached_property
     def attention(self) -> pa.Table:
-        return read_attention(self.path / "attention.parquet", self.predictions, self.is_hierarchical)
+        pieces = self.tokenizer.in_pieces
+        return read_attention(self.path / "attention.parquet", self.predictions, self.is_hierarchical, pieces)
 
     @property
     def shares(self) -> list[list[float]]:
@@ -131,8 +134,22 @@ class Run:
         return [heat_of(row) for row in self.attention.to_pylist()]
 
     @property
+    def word_shares(self) -> list[list[float]]:
+        """`shares` with the pieces of each word taken together."""
+        return [word_heat(row) for row in self.attention.to_pylist()]
+
+    @property
     def text_settings(self) -> TextSettings:
         return self.record.text
+
+    @property
+    def max_tokens(self) -> int:
+        """How much of a text is read."""
+        return self.text_settings.max_tokens
+
+    @cached_property
+    def tokenizer(self) -> TextTokenizer:
+        return Tokenizer(self.text_settings)
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -236,6 +253,12 @@ def heat_of(row: dict[str, Any]) -> list[float]:
     if "sentence_weight" not in row:
         return list(row["weight"])
     found: list[float] = shares(*map(np.array, (row["weight"], row["sentence"], row["sentence_weight"]))).tolist()
+    return found
+
+
+def word_heat(row: dict[str, Any]) -> list[float]:
+    """`heat_of` with the pieces of each word taken together."""
+    found: list[float] = merged(heat_of(row), items_of(row).words).tolist()
     return found
 
 
