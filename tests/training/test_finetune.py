@@ -56,7 +56,7 @@ def test_learns_what_decides(kind: str, tmp_path: Path) -> None:
 def test_a_run_needs_neither_its_base_nor_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = save_encoder(tmp_path / "base")
     texts = corpus()
-    made = attentest.finetune(texts, base, tmp_path / "run", **QUICK)
+    attentest.finetune(texts, base, tmp_path / "run", **QUICK)
     shutil.rmtree(base)
     moved = attentest.open_run(shutil.move(tmp_path / "run", tmp_path / "elsewhere"))
     monkeypatch.setattr("socket.socket", lambda *_, **__: pytest.fail("asked the network"))
@@ -68,7 +68,6 @@ def test_a_run_needs_neither_its_base_nor_a_network(tmp_path: Path, monkeypatch:
     assert all(np.allclose(own, stored, atol=1e-6) for own, stored in zip(found.weights, shown, strict=True))
     assert set(contents(moved.path)) >= {"pretrained/config.json", "pretrained/tokenizer.json", "layout.json"}
     assert "vocabulary.json" not in contents(moved.path)
-    assert made.metrics == moved.metrics
     assert not any(str(tmp_path / "base") in str(value) for value in moved.settings["model"].values())
 
 
@@ -152,8 +151,10 @@ def test_uniform_weights_in_every_layer_in_training_and_after(base: Path, tmp_pa
 
 
 def apart(first: attentest.Run, second: attentest.Run) -> float:
+    """But for the biases of keys: no softmax depends on them, so their gradient is rounding, which Adam makes large."""
     one, two = weights(first), weights(second)
-    return max(float((one[name] - two[name]).abs().max()) for name in one)
+    real = [name for name in one if not name.endswith(("key.bias", "k_lin.bias"))]
+    return max(float((one[name] - two[name]).abs().max()) for name in real)
 
 
 @pytest.mark.parametrize("kind", ["bert", "distilbert"])
@@ -183,8 +184,7 @@ def test_frozen_layers_stay_and_the_others_move(base: Path, tmp_path: Path) -> N
     for name, value in start.items():
         stays = name.startswith(("embeddings.", "encoder.layer.0."))
         if stays or name.startswith("encoder.layer.1."):
-            same = torch.equal(trained[f"network.bert.{name}"], value)
-            assert same == stays or "key.bias" in name, name  # which no softmax depends on
+            assert torch.equal(trained[f"network.bert.{name}"], value) == stays, name
 
 
 def test_states_in_a_file_are_gone_after_an_error_too(
@@ -242,7 +242,7 @@ def test_a_head_for_other_classes_is_replaced(tmp_path: Path) -> None:
 
 def test_trials_are_held_on_it(tuned: attentest.Run) -> None:
     found = tuned.trial("permutation", texts=8, permutations=3)
-    assert 0 <= found.summary["median TVD"].value <= 1
+    assert 0 <= found.summary["TVD"].value <= 1
 
 
 @pytest.mark.parametrize("name", ["pretrained/config.json", "pretrained/tokenizer.json", "layout.json"])

@@ -81,4 +81,5 @@ def rows(count: int = 120, seed: int = 0, pairs: bool = False) -> dict[str, list
 
 
 def corpus(count: int = 120, **options: Any) -> attentest.Corpus:
-    return attentest.load(rows(count, **options), name="tiny", **({"second": "second"} if options.get("pairs") else {}))
+    second = "second" if options.get("pairs") else None
+    return attentest.load(rows(count, **options), name="tiny", second=second)

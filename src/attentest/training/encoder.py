@@ -61,26 +61,21 @@ class Encoder:
     tokenizer: PieceTokenizer
     notes: Sequence[str] = ()
 
+    @property
+    def config(self) -> Any:
+        return self.model.network.config
+
     def read(self, corpus: Corpus, most: int, report: Report = lambda done, total: None) -> TokenizedCorpus:
-        return read_pieces(corpus, self.tokenizer, self.model.layout, most, report)
+        """The corpus in word pieces, at most so many of a text and never more than the network can read."""
+        most = min(most, self.model.layout.room(corpus.kind))
+        return tokenize_pieces(corpus, self.tokenizer, max_tokens=most, report=report)
 
     def write(self, folder: Path) -> None:
         """All but the weights."""
         make_folder(folder / PRETRAINED)
-        write_bytes(folder / CONFIG, self.model.network.config.to_json_string().encode())
+        write_bytes(folder / CONFIG, self.config.to_json_string().encode())
         write_bytes(folder / PIECES, self.tokenizer.definition.encode())
         write_json(folder / LAYOUT, asdict(StoredLayout(self.model.layout, self.model.classes)))
-
-
-def read_pieces(
-    corpus: Corpus,
-    tokenizer: PieceTokenizer,
-    layout: Layout,
-    most: int,
-    report: Report = lambda done, total: None,
-) -> TokenizedCorpus:
-    """The corpus in word pieces, at most so many of a text and never more than the network can read."""
-    return tokenize_pieces(corpus, tokenizer, max_tokens=min(most, layout.room(corpus.kind)), report=report)
 
 
 def with_new_head(settings: ModelSettings, classes: Sequence[str], seed: int) -> Encoder:

@@ -121,8 +121,8 @@ def kept(
 
 def _size(part: FrozenPart, data: TokenizedCorpus, rows: np.ndarray) -> int:
     """Bytes of the states, about: special tokens are few."""
-    hidden: int = part.model.network.config.hidden_size
-    return 4 * hidden * int(data.sequences.lengths[rows].sum())
+    config: Any = part.model.network.config
+    return 4 * int(config.hidden_size) * int(data.sequences.lengths[rows].sum())
 
 
 def _run(part: FrozenPart, batch: Batch) -> tuple[Tensor, Tensor]:

@@ -92,18 +92,20 @@ def _predictions_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions)
 def _attention_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -> pa.Table:
     """One row a text, with a list entry a token: the token, its place in the text, its weight.
 
-    Where the two texts of a pair are read as one, `part` is 1 for tokens of the second, whose places are in that one.
+    Of word pieces also the number of their word; where they are of both texts of a pair, `part` is 1 for those of the
+    second, whose places are in that one.
     Of a hierarchical model also the number of the token's sentence, and a list with an entry a sentence: its weight.
     """
     texts = rows["text"].to_pylist()
     marks = rows["rationale"].to_pylist() if data.corpus.has_rationale else [None] * len(texts)
-    columns: dict[str, list[Any]] = {name: [] for name in ("token", "start", "end", "rationale", "part")}
+    columns: dict[str, list[Any]] = {name: [] for name in ("token", "start", "end", "rationale", "part", "word")}
     for text, mark, items in zip(texts, marks, data.items(test.rows), strict=True):
         columns["token"].append(items.tokens)
         columns["start"].append([start for start, _ in items.spans])
         columns["end"].append([end for _, end in items.spans])
         columns["rationale"].append(mark and items.marks(text, mark))
         columns["part"].append(items.texts)
+        columns["word"].append(items.words)
     table = {
         "id": rows["id"].cast(pa.string()),
         "token": pa.array(columns["token"], pa.list_(pa.string())),
@@ -111,8 +113,10 @@ def _attention_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -
         "end": pa.array(columns["end"], pa.list_(pa.int32())),
         "weight": pa.array(test.weights, pa.list_(pa.float32())),
     }
-    if data.corpus.kind == "pair" and data.second is None:
-        table["part"] = pa.array(columns["part"], pa.list_(pa.int8()))
+    if data.pieces is not None:
+        table["word"] = pa.array(columns["word"], pa.list_(pa.int32()))
+        if data.corpus.kind == "pair":
+            table["part"] = pa.array(columns["part"], pa.list_(pa.int8()))
     if data.corpus.has_rationale:
         table["rationale"] = pa.array(columns["rationale"], pa.list_(pa.int8()))
     if test.sentence_weights is not None and data.sentences is not None:

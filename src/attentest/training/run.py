@@ -22,18 +22,19 @@ from attentest.models.build import Trainable
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.publish import settle
-from attentest.text.items import TextTokenizer
+from attentest.text.items import TextTokenizer, merged
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
+from attentest.text.prepare_pieces import tokenize_pieces
 from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
-from attentest.training.encoder import read_pieces, stored_layout, stored_model
+from attentest.training.encoder import stored_layout, stored_model
 from attentest.training.folder import AUDITED, PIECES
 from attentest.training.predict import shares
 from attentest.training.record import FORMAT, RUN, CorpusRecord, read_result, read_run, read_vocabulary
-from attentest.training.tables import read_attention, read_history, read_predictions, tokens_of
+from attentest.training.tables import items_of, read_attention, read_history, read_predictions, tokens_of
 from attentest.training.tensors import read_tensors
 
 
@@ -133,7 +134,8 @@ class Run:
 
     @cached_property
     def attention(self) -> pa.Table:
-        return read_attention(self.path / "attention.parquet", self.predictions, self.is_hierarchical)
+        pieces = self.tokenizer.in_pieces
+        return read_attention(self.path / "attention.parquet", self.predictions, self.is_hierarchical, pieces)
 
     @property
     def shares(self) -> list[list[float]]:
@@ -141,8 +143,19 @@ class Run:
         return [heat_of(row) for row in self.attention.to_pylist()]
 
     @property
+    def word_shares(self) -> list[list[float]]:
+        """`shares` with the pieces of each word taken together."""
+        return [word_heat(row) for row in self.attention.to_pylist()]
+
+    @property
     def text_settings(self) -> TextSettings:
         return self.record.text
+
+    @cached_property
+    def max_tokens(self) -> int:
+        """How much of a text, or of a pair that is read as one, is read."""
+        most = self.text_settings.max_tokens
+        return min(most, stored_layout(self.path).layout.room(self.kind)) if self.is_pretrained else most
 
     @cached_property
     def tokenizer(self) -> TextTokenizer:
@@ -188,8 +201,7 @@ class Run:
     def read(self, corpus: Corpus) -> TokenizedCorpus:
         """A corpus as the model reads it."""
         if isinstance(self.tokenizer, PieceTokenizer):
-            layout = stored_layout(self.path).layout
-            return read_pieces(corpus, self.tokenizer, layout, self.text_settings.max_tokens)
+            return tokenize_pieces(corpus, self.tokenizer, max_tokens=self.max_tokens)
         return tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
 
     def test_data(self) -> TokenizedCorpus:
@@ -263,6 +275,12 @@ def heat_of(row: dict[str, Any]) -> list[float]:
     if "sentence_weight" not in row:
         return list(row["weight"])
     found: list[float] = shares(*map(np.array, (row["weight"], row["sentence"], row["sentence_weight"]))).tolist()
+    return found
+
+
+def word_heat(row: dict[str, Any]) -> list[float]:
+    """`heat_of` with the pieces of each word taken together."""
+    found: list[float] = merged(heat_of(row), items_of(row).words).tolist()
     return found
 
 

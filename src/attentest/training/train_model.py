@@ -42,7 +42,7 @@ from attentest.training.identity import Others, identity_of, made_with
 from attentest.training.keywords import DEFAULTS, SettingsGiven, takes
 from attentest.training.objectives import Adversary, Deceive, Guide, Inflate, Marks, Objective
 from attentest.training.optimizer import Optimizer, PaperOptimizer
-from attentest.training.predict import Predictions, as_it_is, predict
+from attentest.training.predict import Around, Predictions, as_it_is, predict
 from attentest.training.record import VOCABULARY, CorpusRecord
 from attentest.training.results import check_results, write_results
 from attentest.training.run import Run, answer_tokens, choose_device
@@ -156,7 +156,7 @@ def _train_into(
     if progress.epoch:
         listener.note(f"Resumed after epoch {progress.epoch}.")
     with ExitStack() as stack:
-        around = as_it_is
+        around: Around = as_it_is
         if frozen is not None and not progress.is_over(training):
             read = np.concatenate([data.of_split(name) for name in ("train", "dev")])
             watch = partial(listener.progress, "read")
