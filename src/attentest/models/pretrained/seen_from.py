@@ -236,7 +236,7 @@ class SeenFrom:
     def shown(self, own: Tensor, inputs: Inputs, batch: Batch) -> Float[Tensor, "batch tokens"]:
         """One weight for each item, of the site's own."""
         found = self._with(inputs, batch, own=own, hidden=own)
-        return self.explained(found, self.attend(found))
+        return self.explained(found, {self.site: self._items(own, found)[0]})
 
     def _with(self, inputs: Inputs, batch: Batch, **found: Any) -> LayerEncoded:
         decision = self.model.about.decision
