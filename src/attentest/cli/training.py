@@ -28,6 +28,7 @@ from attentest.cli.options import (
 )
 from attentest.cli.signals import advise
 from attentest.cli.streams import say, say_json
+from attentest.cli.views import Head, Weights, seen_as
 from attentest.errors import InputError
 from attentest.settings import settings_of
 from attentest.training.settings import FINE_TUNING, GROUPS, known_settings
@@ -152,12 +153,15 @@ def show(
         list[str] | None,
         Option(help="Second text that goes with --text, for a model of pairs; repeatable.", metavar="TEXT"),
     ] = None,
+    site: Annotated[str | None, Option(help="Layer of a pretrained encoder, such as encoder.0 [the last].")] = None,
+    head: Head = None,
+    weights: Weights = None,
     html: Annotated[Path | None, Option(help="File to write a self-contained HTML page to.")] = None,
     svg: Annotated[Path | None, Option(help="File to write an SVG picture to.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a model's attention as heat maps, in the terminal, as HTML or as SVG."""
-    opened = [attentest.open_run(run) for run in runs]
+    opened = [seen_as(attentest.open_run(run), site, head, weights) for run in runs]
     if second and not text:
         raise InputError("--second needs --text: give the first text of the pair, too.")
     if text:

@@ -12,7 +12,9 @@ import attentest
 from attentest.cli.app import command
 from attentest.cli.options import PAIR, AsJson, Device, Threads, named_values, offering, set_threads
 from attentest.cli.streams import say, say_json
+from attentest.cli.views import Head, Weights, seen_as
 from attentest.errors import InputError
+from attentest.memory import size_of
 from attentest.settings import settings_of
 
 if TYPE_CHECKING:
@@ -36,11 +38,19 @@ def trial(
     texts: Annotated[int | None, Option(help="Size of a random sample of the test texts to examine [all].")] = None,
     site: Annotated[
         str | None,
-        Option(help="Site whose weights are examined: token; word or sentence of a hierarchical model [the last]."),
+        Option(help="Site whose weights are examined: token; word, sentence; encoder.0, encoder.1 … [the last]."),
     ] = None,
+    head: Head = None,
+    weights: Weights = None,
+    special: Annotated[
+        bool, Option("--special", help="Count special tokens as tokens of a text (pretrained encoders).")
+    ] = False,
     option: Annotated[
         list[str] | None,
         Option("-o", "--option", help="Setting of the trial, e.g. epsilon=0.05; repeatable.", metavar=PAIR),
+    ] = None,
+    memory: Annotated[
+        str | None, Option(help="Memory for the texts that are read at a time, such as 2GB [16,384 tokens].")
     ] = None,
     as_json: AsJson = False,
     *,
@@ -57,7 +67,9 @@ def trial(
     if name == "all" and option:
         raise InputError("-o sets options of one trial; give its name instead of 'all'.")
     chosen = [make_trial(one, **named_values(option or [])) for one in (TRIALS if name == "all" else [name])]
-    subject = subject_of(attentest.open_run(run), texts=texts, device=str(choose_device(device)), site=site)
+    most = None if memory is None else size_of(memory)
+    seen = seen_as(attentest.open_run(run), None, head, weights, special)
+    subject = subject_of(seen, texts=texts, device=str(choose_device(device)), site=site, memory=most)
     if name == "all":
         chosen = [one for one in chosen if one.fits(subject)]
     with TerminalListener(quiet=as_json) as listener:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from attentest.corpora.corpus import SPLITS, Corpus
 from attentest.errors import InputError
-from attentest.text.items import Items, TextTokenizer
+from attentest.text.items import NO_TEXT, Items, TextTokenizer
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.sequences import Sequences
 from attentest.text.settings import TextSettings
@@ -43,6 +43,13 @@ class TokenizedCorpus:
     @property
     def tokenizer(self) -> TextTokenizer:
         return self.pieces or Tokenizer(self.settings)
+
+    def own_tokens(self, row: int) -> np.ndarray:
+        """True on the items that stand in a text, False on special tokens."""
+        found = self.corpus.table.slice(int(self.rows[row]), 1).to_pylist()[0]
+        items = self.tokenizer.items(found["text"], found.get("second"), int(self.sequences.lengths[row]))
+        inside: np.ndarray = items.texts != NO_TEXT
+        return inside
 
     def of_split(self, name: str) -> np.ndarray:
         return np.flatnonzero(self.split == name)

@@ -19,6 +19,7 @@ from attentest.errors import InputError
 from attentest.files import copy_folder, hash_of, inside, is_folder, name_of, read_as
 from attentest.models import make_model
 from attentest.models.build import Trainable
+from attentest.models.pretrained.view import View
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.publish import settle
@@ -46,6 +47,7 @@ class Run:
             raise InputError(f"A run is opened from its folder; {type(path).__name__} is none.")
         self.path = run_folder(Path(path)) or Path(path)
         self.keep = keep  # a temporary folder lives as long as the run that lies in it
+        self.view: View | None = None  # of a pretrained encoder, where it is not the usual one
         if not is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
         if (self.path / "summary.json").is_file():
@@ -88,6 +90,10 @@ class Run:
     def is_pretrained(self) -> bool:
         """Whether it is a pretrained encoder with a head, not a model of ours."""
         return self.record.model.pretrained is not None
+
+    @property
+    def _counts_special(self) -> bool:
+        return self.view is not None and self.view.special
 
     @property
     def is_hierarchical(self) -> bool:
@@ -185,6 +191,19 @@ class Run:
         model.load_state_dict(stored.tensors)
         return model.eval()
 
+    def seen(self, view: View) -> Self:
+        """The same run of a pretrained encoder, looked at from another layer or head, by other weights."""
+        if not isinstance(self.tokenizer, PieceTokenizer):
+            raise InputError(
+                f"{self.path} is no pretrained encoder; `head`, `weights` and `special` are for self-attention."
+            )
+        other = type(self)(self.path, self.keep)
+        other.view = view
+        model: Any = self.model
+        vars(other)["model"] = model.seen(view)
+        vars(other)["tokenizer"] = replace(self.tokenizer, special=view.special)
+        return other
+
     def _described(self, shape: torch.Size) -> Reader:
         """What run.json describes, without its numbers: sizes that somebody made up take no memory."""
         try:
@@ -201,7 +220,8 @@ class Run:
     def read(self, corpus: Corpus) -> TokenizedCorpus:
         """A corpus as the model reads it."""
         if isinstance(self.tokenizer, PieceTokenizer):
-            return tokenize_pieces(corpus, self.tokenizer, max_tokens=self.max_tokens)
+            most, special = self.max_tokens, self._counts_special
+            return tokenize_pieces(corpus, self.tokenizer, max_tokens=most, special=special)
         return tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
 
     def test_data(self) -> TokenizedCorpus:
@@ -221,15 +241,21 @@ class Run:
         corpus = Corpus(about.name, self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
         data = self.read(corpus)
         attention = self.attention
-        if not np.array_equal(data.sequences.lengths, tokens_of(attention)):
+        own = [data.own_tokens(row) for row in range(len(data.rows))] if self._counts_special else None
+        lengths = data.sequences.lengths if own is None else np.array([inside.sum() for inside in own])
+        if not np.array_equal(lengths, tokens_of(attention)):
             raise InputError(
                 f"{self.path / 'attention.parquet'} does not fit the texts in predictions.parquet: read as {RUN} says, "
                 "they have other tokens."
             )
         if "rationale" in attention.column_names:
-            lengths = data.sequences.lengths
             marks = [m or [0] * n for m, n in zip(attention["rationale"].to_pylist(), lengths, strict=True)]
-            data = replace(data, rationale=np.concatenate(marks))
+            every = np.concatenate(marks)
+            if own is not None:  # special tokens are part of no reason
+                inside = np.concatenate(own)
+                every = np.zeros(len(inside), every.dtype)
+                every[inside] = np.concatenate(marks)
+            data = replace(data, rationale=every)
         if self.has_given_weights:
             data = data.with_preset(np.concatenate(attention["weight"].to_pylist()))
         return with_sentences(data) if self.is_hierarchical else data

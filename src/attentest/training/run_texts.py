@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +25,8 @@ def heatmaps(run: Run, n: int = 5, *, ids: Sequence[str] | None = None, wrong: b
     """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
     predictions = run.predictions
     chosen = _choose(predictions, n, ids, wrong, seed)
+    if run.view is not None:
+        return _seen_otherwise(run, predictions.take(chosen).to_pylist())
     attention = run.attention.take(chosen).to_pylist()
     tokens = map(items_of, attention)
     return Heatmaps(
@@ -44,6 +48,13 @@ def heatmaps(run: Run, n: int = 5, *, ids: Sequence[str] | None = None, wrong: b
             for row, weights, items in zip(predictions.take(chosen).to_pylist(), attention, tokens, strict=True)
         ]
     )
+
+
+def _seen_otherwise(run: Run, rows: Sequence[Mapping[str, Any]]) -> Heatmaps:
+    """Test texts by other weights than those that the run's table has."""
+    second = [row["second"] for row in rows] if run.kind == "pair" else None
+    found = attend(run, [row["text"] for row in rows], second)
+    return Heatmaps([replace(one, id=row["id"], label=row["label"]) for one, row in zip(found, rows, strict=True)])
 
 
 def attend(run: Run, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:
@@ -132,6 +143,9 @@ def _ids(run: Run, text: str) -> np.ndarray:
 
 def _shown(run: Run) -> str:
     """What heat maps of this run show of each token."""
+    if run.view is not None:
+        where = [run.view.site, None if run.view.head is None else f"head {run.view.head}", run.view.weights]
+        return ", ".join(["weight", *(part for part in where if part)])
     return "word weight × sentence weight" if run.is_hierarchical else "weight"
 
 

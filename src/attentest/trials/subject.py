@@ -39,6 +39,7 @@ class Subject:
     device: torch.device | str = "cpu"
     site: str | None = None  # whose weights are changed; None: the last one of the model
     trusted: bool = False  # a model that attentest made: it is not looked at before a trial
+    view: str = ""  # what tells the way that the model is looked at from the usual one, as part of a name
     memory: int | None = None  # bytes for texts that are read at a time; None: as many as are usual
 
     def __post_init__(self) -> None:
@@ -66,7 +67,8 @@ class Subject:
 
     def place_of(self, trial: str) -> str:
         """The folder of a trial's finding, within that of all: sites other than the usual one are named."""
-        return trial if self.chosen_site == self.model.sites[-1] else f"{trial}-{self.chosen_site}"
+        site = "" if self.chosen_site == self.model.sites[-1] else self.chosen_site
+        return "-".join(part for part in (trial, site, self.view) if part)
 
     @property
     def tokens_at_once(self) -> int:
@@ -107,7 +109,13 @@ def check_subject(subject: Subject) -> None:
 
 
 def subject_of(
-    run: Run, *, texts: int | None = None, device: str = "cpu", site: str | None = None, only_marked: bool = False
+    run: Run,
+    *,
+    texts: int | None = None,
+    device: str = "cpu",
+    site: str | None = None,
+    only_marked: bool = False,
+    memory: int | None = None,
 ) -> Subject:
     """A run's model and its test split, or the first `texts` of a fixed random order of it; `only_marked` leaves out
     texts that have no rationale."""
@@ -125,8 +133,11 @@ def subject_of(
         "text": run.settings["text"],
         "texts": len(rows),
     }
+    view = "" if run.view is None else run.view.name
+    signature |= {"view": view} if view else {}
     folder = inside(run.path, "trials")
-    return Subject(run.model.to(device), data, rows, signature, folder, device, site, trusted=True)
+    model = run.model.to(device)
+    return Subject(model, data, rows, signature, folder, device, site, trusted=True, view=view, memory=memory)
 
 
 def _marked(data: TokenizedCorpus, run: Run) -> np.ndarray:

@@ -17,6 +17,7 @@ from attentest.models.pretrained.explanations import EXPLANATIONS
 from attentest.models.pretrained.layout import Layout, Side
 from attentest.models.pretrained.model import Pretrained
 from attentest.models.pretrained.replaced import replaced
+from attentest.models.pretrained.view import View
 from attentest.text.batches import Batch, batch_of_sequences
 from attentest.text.pieces import Frame
 from attentest.trials.reading import Reading, read
@@ -38,11 +39,11 @@ def layout(side: Side = "right") -> Layout:
     return Layout(single, pair, PAD, longest=40, side=side)
 
 
-def pretrained(architecture: str, side: Side = "right", **options: Any) -> Pretrained:
+def pretrained(architecture: str, side: Side = "right", projection: str = "softmax", **view: Any) -> Pretrained:
     # the head of a ModernBERT that reads the first token reads padding on the left
     pooling: dict[str, Any] = {"classifier_pooling": "mean"} if (architecture, side) == ("ModernBert", "left") else {}
     network, laid = classifier(architecture, **pooling), layout(side)
-    return Pretrained(network, laid, range(CLASSES), **options)
+    return Pretrained(network, laid, range(CLASSES), projection=projection, view=View(**view))
 
 
 @torch.no_grad()
@@ -163,7 +164,7 @@ def test_what_is_seen_leaves_no_trace() -> None:
 
 @pytest.mark.parametrize("name", EXPLANATIONS)
 def test_explanations_by_name_are_shares_of_the_items(name: str) -> None:
-    model, batch = pretrained("Bert", explained_by=name), batch_of(3, 7, 5)
+    model, batch = pretrained("Bert", weights=name), batch_of(3, 7, 5)
     reading = reading_of(model, batch)
     assert torch.allclose(reading.attention.sum(1), torch.ones(3), atol=1e-5)
     assert not reading.attention[~reading.mask].any()
@@ -177,7 +178,7 @@ def test_a_head_that_is_not_there_and_weights_with_no_name_are_refused() -> None
     with pytest.raises(InputError, match="heads of this model are 0 to 1"):
         pretrained("Bert", head=2)
     with pytest.raises(InputError, match="rollout"):
-        pretrained("Bert", explained_by="rolout")
+        pretrained("Bert", weights="rolout")
 
 
 def test_a_uniform_projection_has_uniform_weights_in_every_layer() -> None:

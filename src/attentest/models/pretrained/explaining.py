@@ -33,13 +33,14 @@ def check_explanation(name: str, about: About) -> None:
 
 def explain(model: Pretrained, encoded: LayerEncoded) -> Float[Tensor, "batch keys"]:
     """How much each position counts for the one that decides."""
-    chosen, network, inputs = EXPLANATIONS[model.explained_by], model.network, encoded.arguments
+    name = model.view.weights or ROW
+    chosen, network, inputs = EXPLANATIONS[name], model.network, encoded.arguments
     seen = look(network, inputs, model.sites)
     last = seen[model.sites[-1]]
     needed: dict[str, Any] = {}
     if "values" in chosen.needs:
         if last.values is None:
-            raise InputError(f"This architecture keeps its values to itself, so '{model.explained_by}' is not known.")
+            raise InputError(f"This architecture keeps its values to itself, so '{name}' is not known.")
         needed |= {"values": last.values, "output": output_matrix(network, inputs, model.sites[-1])}
     if "gradients" in chosen.needs:
         needed["gradients"] = _gradients(model, encoded)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentest.errors import InputError
+from attentest.errors import InputError, unknown_name
 from attentest.models.pretrained.architectures import logits_of, pretrained_parts
-from attentest.models.pretrained.explaining import ROW, check_explanation
+from attentest.models.pretrained.explaining import check_explanation
 from attentest.models.pretrained.inspection import About, inspect_network, probe, uniform_over
 from attentest.models.pretrained.layers import from_layer, keeping
 from attentest.models.pretrained.layout import Inputs, Layout
 from attentest.models.pretrained.replaced import look, replaced
 from attentest.models.pretrained.seen_from import LayerEncoded, SeenFrom
+from attentest.models.pretrained.view import View
 from attentest.models.protocol import Change, Encoded, Weights
 from attentest.text.batches import Batch
 
@@ -28,8 +30,7 @@ class Pretrained(nn.Module):
     """Trials look at one of its layers, the last one unless told.
 
     `classes` has the head's output for each class; -1 is a logit of 0: the first class of a head with one output.
-    `head` is the only one whose weights are examined and changed [all], `explained_by` names what is shown as
-    attention, and the projection `uniform` has uniform weights in every layer.
+    The projection `uniform` has uniform weights in every layer.
     """
 
     def __init__(
@@ -40,19 +41,29 @@ class Pretrained(nn.Module):
         about: About | None = None,
         *,
         projection: str = "softmax",
-        head: int | None = None,
-        explained_by: str = ROW,
+        view: View | None = None,
     ) -> None:
         super().__init__()
         self.network, self.layout, self.classes = network, layout, list(classes)
         self.about = inspect_network(network, probe(network, layout)) if about is None else about
-        self.projection, self.head, self.explained_by = projection, head, explained_by
+        self.projection, self.view = projection, view or View()
         self.training = network.training
         self._below: tuple[Batch, list[object]] | None = None  # of the batch that `changed` was last asked about
+        self._check_view()
+
+    def seen(self, view: View) -> Pretrained:
+        """The same network, looked at otherwise."""
+        layout = replace(self.layout, special=view.special)
+        return Pretrained(self.network, layout, self.classes, self.about, projection=self.projection, view=view)
+
+    def _check_view(self) -> None:
+        head, site, weights = self.view.head, self.view.site, self.view.weights
+        if site is not None and site not in self.sites:
+            raise unknown_name("site", site, self.sites)
         if head is not None and not 0 <= head < min(self.heads.values()):
             raise InputError(f"head is {head}; the heads of this model are 0 to {min(self.heads.values()) - 1}.")
-
-        check_explanation(explained_by, self.about)
+        if weights is not None:
+            check_explanation(weights, self.about)
 
     def logits(self, output: object) -> Float[Tensor, "*batch classes"]:
         """Of the corpus's classes, from what the network gives."""
@@ -72,7 +83,7 @@ class Pretrained(nn.Module):
 
     @property
     def _last(self) -> SeenFrom:
-        return SeenFrom(self, self.sites[-1])
+        return SeenFrom(self, self.view.site or self.sites[-1])
 
     def encode(self, batch: Batch) -> LayerEncoded:
         return self._last.encode(batch)

@@ -69,7 +69,8 @@ class SeenFrom:
         self.model, self.site = model, site
         self.sites = (site,)
         self.layer = list(model.sites).index(site)
-        self.chosen = [model.head] if model.head is not None else list(range(model.heads[site]))
+        head = model.view.head
+        self.chosen = list(range(model.heads[site])) if head is None else [head]
 
     def modules(self) -> Iterator[nn.Module]:
         """So that it is put into eval mode as a module is."""
@@ -221,7 +222,7 @@ class SeenFrom:
 
     def explained(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
         assert isinstance(encoded, LayerEncoded)
-        if self.model.explained_by != ROW:
+        if self.model.view.weights not in (None, ROW):
             return self._of_items(explain(self.model, encoded), encoded)
         found: Tensor = (weights[self.site] * self.row_shares(encoded).unsqueeze(-1)).flatten(1, -2).sum(1)
         return found

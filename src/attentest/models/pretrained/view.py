@@ -1,0 +1,26 @@
+"""From where the weights of a pretrained network are looked at, and which of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class View:
+    """`head` is the only one that is examined and changed [all], `weights` names what is shown as attention [the rows
+    of the site], and with `special` the special tokens count as tokens of the text."""
+
+    site: str | None = None
+    head: int | None = None
+    weights: str | None = None
+    special: bool = False
+
+    @property
+    def name(self) -> str:
+        """What tells it from the usual one, as part of a file's name; its site aside."""
+        named = {
+            f"head-{self.head}": self.head is not None,
+            f"{self.weights}": self.weights is not None,
+            "special": self.special,
+        }
+        return "-".join(name for name, there in named.items() if there)
