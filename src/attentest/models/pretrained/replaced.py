@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from attentest.errors import unknown_name
 from attentest.models.pretrained.architectures import pretrained_parts, route_of, unreachable
 from attentest.models.pretrained.library import transformers
 
@@ -124,18 +125,24 @@ def visited(network: nn.Module, visit: Visit, sites: Collection[str] | None = No
         if route == "interface":
             undo.enter_context(_implementation(network, run))
         else:
-            for module, dropout in _dropouts(network):
+            for module, dropout in _dropouts(network, run):
                 undo.callback(dropout.register_forward_hook(_replacing(run, module)).remove)
         yield
+        for site in sites or ():
+            if run.reached and site not in run.reached:  # or nothing would have changed, unnoticed
+                raise unknown_name("site", site, run.reached)
 
 
 class _Run:
     def __init__(self, network: nn.Module, visit: Visit, sites: Collection[str] | None) -> None:
         self.visit = visit
         self.sites = sites
-        self.names = {id(module): name for name, module in network.named_modules()}
+        parts = pretrained_parts(network)
+        inwards = (named for part in reversed(parts) for named in part.named_modules())  # the outermost names last
+        self.names = {id(module): name for name, module in inwards}
         self.numbers: dict[str, int] = {}  # of the site reached last, by kind
-        self.pairs = any(part.config.is_encoder_decoder for part in pretrained_parts(network))
+        self.reached: set[str] = set()
+        self.pairs = any(part.config.is_encoder_decoder for part in parts)
         self.implementations: dict[int, str | None] = {}  # by config, as they were before
 
     def site(self, module: nn.Module) -> str:
@@ -146,7 +153,9 @@ class _Run:
             kind = "across" if any(name in path for name in ACROSS) else "decoder"
         layer = next((int(name) for name in path if name.isdigit()), 0)
         self.numbers[kind] = max(layer, self.numbers.get(kind, -1) + 1)
-        return f"{kind}.{self.numbers[kind]}"
+        site = f"{kind}.{self.numbers[kind]}"
+        self.reached.add(site)
+        return site
 
     def changes(self, site: str) -> bool:
         return self.sites is None or site in self.sites
@@ -213,9 +222,9 @@ def _implementation(network: nn.Module, run: _Run) -> Iterator[None]:
             config._attn_implementation_internal = run.implementations[key]
 
 
-def _dropouts(network: nn.Module) -> Iterator[tuple[nn.Module, nn.Dropout]]:
+def _dropouts(network: nn.Module, run: _Run) -> Iterator[tuple[nn.Module, nn.Dropout]]:
     for module in network.modules():
-        if "Attention" in type(module).__name__:
+        if "Attention" in type(module).__name__ and id(module) in run.names:  # not in a user's head
             yield from ((module, child) for child in module.children() if isinstance(child, nn.Dropout))
 
 
