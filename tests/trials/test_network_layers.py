@@ -12,7 +12,6 @@ from tiny_layers import tiny_subject
 from zeroed import without_queries
 
 from attentest.layer_interventions import KINDS
-from attentest.models.pretrained.inspection import inspect_network
 from attentest.models.pretrained.layout import Layout, Side
 from attentest.models.pretrained.model import Pretrained
 from attentest.text.batches import make_batch
@@ -29,9 +28,10 @@ def subject_with(architecture: str, side: Side, zeroed: bool = False) -> Subject
     subject = tiny_subject(18)
     frame = Frame((48,), (), (49,), (0, 0, 0))
     layout = Layout(frame, frame, pad=PAD, longest=40, side=side)
-    network = classifier(architecture, num_labels=2)
-    about = inspect_network(network, layout.lay_out(make_batch(subject.data, np.arange(9))).arguments)
-    return replace(subject, model=Pretrained(without_queries(network) if zeroed else network, layout, about, [0, 1]))
+    model = Pretrained(classifier(architecture, num_labels=2), layout, [0, 1])
+    if zeroed:  # only now: a network whose attention is uniform already would be refused
+        without_queries(model.network)
+    return replace(subject, model=model)
 
 
 @pytest.mark.parametrize(("architecture", "side"), SIDES)
