@@ -43,7 +43,8 @@ def bars_in_groups(
     layers = bar_layers(title, placed, {key: key for key in by}, domain=None)
     layers[0]["name"] = CLICKED
     params = {"params": fading(by[1])} if coloured else {}
-    return frame(description, rows, width={"step": 14, "for": "offset"}, height=220, layer=layers, **params)
+    width = {"step": 14 if coloured else 7, "for": "offset"}
+    return frame(description, rows, width=width, height=220, layer=layers, **params)
 
 
 def bars_side_by_side(rows: Sequence[Row], by: tuple[str, str], title: str, description: str) -> Chart:
