@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.text.batches import Batch
+from attentest.text.vocabulary import UNKNOWN
 
 Weights = Mapping[str, Float[Tensor, "batch *rows tokens"]]  # site -> weights; rows are heads, or heads × queries
 
@@ -91,6 +92,21 @@ class EmptyTextModel(AttentionModel, Protocol):
     """Knows its output for a text without tokens where that depends on more than a bias: on the question of a pair."""
 
     def decode_empty(self, encoded: Encoded) -> Float[Tensor, "batch classes"]: ...
+
+
+@runtime_checkable
+class SizedModel(AttentionModel, Protocol):
+    """Knows about how much memory it takes."""
+
+    def bytes_of_a_token(self, longest: int) -> int:
+        """Of one token, in a batch of texts that are at most so long."""
+
+
+@runtime_checkable
+class HidingModel(AttentionModel, Protocol):
+    """Has a token of its own that stands for one that is hidden."""
+
+    def hiding_id(self) -> int: ...
 
 
 @runtime_checkable
@@ -181,6 +197,11 @@ Capability = TypeVar("Capability", bound=AttentionModel)
 def attention_of(model: AttentionModel, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
     """One weight for each token: of the first site, or what all heads say together."""
     return model.explained(encoded, weights) if provides(model, RowsModel) else weights[model.sites[0]]
+
+
+def hiding_id(model: AttentionModel) -> int:
+    """The token that stands for a hidden one: the model's own, or that of unknown words."""
+    return model.hiding_id() if provides(model, HidingModel) else UNKNOWN
 
 
 def provides(model: object, capability: type[Capability]) -> TypeGuard[Capability]:

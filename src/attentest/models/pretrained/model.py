@@ -21,6 +21,8 @@ from attentest.models.pretrained.seen_from import LayerEncoded, SeenFrom
 from attentest.models.protocol import Change, Encoded, Weights
 from attentest.text.batches import Batch
 
+STATES = 24  # vectors of its width that a token has at a time: in the layer, in a longer one, and kept for later
+
 
 class Pretrained(nn.Module):
     """Trials look at one of its layers, the last one unless told.
@@ -97,6 +99,11 @@ class Pretrained(nn.Module):
 
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> LayerEncoded:
         return self._last.encode_embedded(embedded, batch)
+
+    def bytes_of_a_token(self, longest: int) -> int:
+        """Of the states that a layer has at a time (its widest is four times the others) and of its weights."""
+        width = next(self.embeddings.parameters()).shape[1]
+        return 4 * (STATES * width + 4 * max(self.heads.values()) * longest)
 
     def changed(
         self, batch: Batch, change: Change, sites: Collection[str] | None = None
