@@ -19,7 +19,7 @@ from program import Program
 import attentest
 from attentest.audits import Audit
 from attentest.studies.cells import scores
-from attentest.training.folder import FILES
+from attentest.training.folder import FILES, OF_ENCODER
 from attentest.trials import subject_of
 
 SIZE: dict[str, Any] = {"epochs": 1, "dimension": 4, "hidden": 2}
@@ -102,6 +102,7 @@ def test_tables_of_two_runs(runs: dict[str, Path], tmp_path: Path) -> None:
     assert "attention.parquet" in said
 
 
+READ = [name for name in FILES if name not in ("checkpoint.safetensors", "metrics.parquet", *OF_ENCODER)]
 MODEL = {**tensor_files.FILES, **tensor_files.CONTENTS}
 
 
@@ -175,7 +176,7 @@ def refused(answer: Any, name: str, code: int = 2) -> None:
     assert name in answer.err.replace("\n", "")
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name not in ("checkpoint.safetensors", "metrics.parquet")])
+@pytest.mark.parametrize("name", READ)
 def test_commands_on_a_damaged_run(name: str, runs: dict[str, Path], command: Program, tmp_path: Path) -> None:
     mine = shutil.copytree(runs["flat"], tmp_path / "run")
     usual = (mine / name).read_bytes()
@@ -195,7 +196,7 @@ def test_commands_on_a_damaged_run(name: str, runs: dict[str, Path], command: Pr
 
 
 @pytest.mark.parametrize("damage", IN_PLACE_OF_A_FILE)
-@pytest.mark.parametrize("name", [name for name in FILES if name not in ("checkpoint.safetensors", "metrics.parquet")])
+@pytest.mark.parametrize("name", READ)
 def test_something_else_where_a_file_of_a_run_is(
     name: str, damage: Damage, runs: dict[str, Path], command: Program, tmp_path: Path
 ) -> None:

@@ -52,7 +52,7 @@ def option_of(setting: Setting, panel: str, without: str | None = None) -> inspe
     """The option of a setting; one that is not given is None, so that defaults stand in one place alone."""
     flags, default = list(setting.about.flags), without or setting.without
     if setting.kind is bool:
-        flags, default = ["/".join(map(flag_of, flags))], flag_of(default)
+        flags, default = ["/".join(map(flag_of, flags))], without or flag_of(default)
     few = setting.few_choices
     help, metavar = setting.help.removesuffix("."), setting.about.metavar or "|".join(few) or None
     if few and len("|".join(few)) > WIDEST:

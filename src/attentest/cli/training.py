@@ -83,7 +83,7 @@ def _option(name: str) -> inspect.Parameter:
     group, one = known_settings()[name]
     if name in FINE_TUNING:
         one = replace(one, default=FINE_TUNING[name], about=replace(one.about, otherwise=None))
-    return option_of(one, group.capitalize())
+    return option_of(one, group.capitalize(), "off" if FINE_TUNING.get(name) is False else None)
 
 
 @command()

@@ -28,7 +28,7 @@ from attentest.studies.experiments import make_experiment
 from attentest.studies.experiments.controls import Controls
 from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.schema import Study
-from attentest.training.encoder import hash_of_base
+from attentest.training.encoder import check_classifier, hash_of_base
 from attentest.training.fine_tuning import check_fine_tuning
 from attentest.training.run import Run
 from attentest.training.settings import FINE_TUNING, check_setting, sort_settings
@@ -222,6 +222,7 @@ def _of_corpus(
 def _of_finished(
     corpus: Corpus, source: str, columns: dict[str, Any], name: str, budget: Budget, model: Finished, device: str
 ) -> StudyPlan:
+    check_classifier(model.source, corpus.classes, model.labels)  # a sentence now rather than a failed step later
     study = Study(
         name=f"audit of {model.name} on {corpus.name}",
         title=f"Audit of {model.name} on {corpus.name}",

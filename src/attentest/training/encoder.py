@@ -97,6 +97,13 @@ def with_its_head(settings: ModelSettings, classes: Sequence[str], labels: Mappi
     return _made(load_pretrained(settings.pretrained, classes, labels), settings)
 
 
+def check_classifier(source: str, classes: Sequence[str], labels: Mapping[str, str]) -> None:
+    """Refuse what is no classifier of these classes."""
+    from attentest.models.pretrained.loading import load_pretrained
+
+    load_pretrained(source, classes, labels)
+
+
 def _made(loaded: Loaded, settings: ModelSettings) -> Encoder:
     return Encoder(
         _model(loaded.network, loaded.layout, loaded.classes_of_head, settings), loaded.tokenizer, loaded.notes
