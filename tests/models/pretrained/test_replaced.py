@@ -11,7 +11,7 @@ from networks import CAUSAL, HEADS, LAYERS, REACHED, classifier, logits, texts, 
 from torch import Tensor, nn
 from zeroed import NEVER_UNIFORM, without_queries
 
-from attentest.models.pretrained.replaced import Change, find_sites, look, replaced, stopping
+from attentest.models.pretrained.replaced import Change, Contexts, find_sites, look, replaced, stopping, visited
 
 SITES = tuple(f"encoder.{layer}" for layer in range(LAYERS))
 # the padding of these is part of what they compute, whoever calls them: trigrams, convolutions, the last position
@@ -33,8 +33,9 @@ def given_back(_site: str, weights: Tensor, _allowed: Tensor) -> Tensor:
 
 def padded(architecture: str, side: str) -> Any:
     """ModernBERT's head would read padding on the left, of which no two implementations make the same."""
-    mean = architecture == "ModernBert" and side == "left"
-    return classifier(architecture, **({"classifier_pooling": "mean"} if mean else {}))
+    if architecture == "ModernBert" and side == "left":
+        return classifier(architecture, classifier_pooling="mean")
+    return classifier(architecture)
 
 
 def same(found: Tensor, expected: Tensor) -> bool:
@@ -190,15 +191,29 @@ def test_only_its_own_stop_is_swallowed() -> None:
 
 
 @pytest.mark.parametrize("architecture", ["Bert", "Llama", "ModernBert", "GPT2"])
-def test_values_times_weights_are_the_contexts(architecture: str) -> None:
+def test_contexts_are_weights_times_values(architecture: str) -> None:
     network, inputs = classifier(architecture), texts([6, 4])
     seen = look(network, inputs, SITES)
     assert list(seen) == list(SITES)
-    for site in SITES:
-        weights, values = seen[site].weights, seen[site].values
+
+    def give(site: str, _weights: Tensor, _allowed: Tensor, _values: Tensor | None) -> Contexts:
+        values = seen[site].values
         assert values is not None
-        assert values.shape[:3] == (*weights.shape[:2], weights.shape[3])
-    assert look(classifier("Deberta"), inputs, [SITES[0]])[SITES[0]].values is None
+        return Contexts((seen[site].weights @ values).transpose(1, 2))
+
+    with visited(network, give):
+        assert same(logits(network, inputs), logits(classifier(architecture), inputs))
+
+
+def test_looking_runs_no_further() -> None:
+    network, inputs, reached = classifier("Bert"), texts([6, 4]), []
+    network.bert.encoder.layer[1].register_forward_hook(lambda *_: reached.append(1))
+    assert list(look(network, inputs, [SITES[1]])) == [SITES[1]]
+    assert reached == []
+
+
+def test_values_are_out_of_reach_behind_a_dropout() -> None:
+    assert look(classifier("Deberta"), texts([6, 4]), [SITES[0]])[SITES[0]].values is None
 
 
 def test_half_precision() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import torch
 from torch import Tensor, nn
 
 from attentest.errors import InputError
 from attentest.models.pretrained.library import transformers
 
+EXACT = 1e-5  # how far logits may lie apart and be the same, relative to the largest
 Route = Literal["interface", "dropout"]
 UNREACHABLE = {  # model types whose weights are in nobody's hands, or that have none
     "falcon": "Falcon",
@@ -55,3 +57,8 @@ def logits_of(output: Any) -> Tensor:
         return output
     logits: Tensor = output[0] if isinstance(output, tuple) else output.logits
     return logits
+
+
+def close(logits: Tensor, expected: Tensor) -> bool:
+    """Whether two ways to the same logits agree."""
+    return torch.allclose(logits, expected, rtol=0, atol=EXACT * max(1.0, float(expected.abs().max())))

@@ -1,0 +1,125 @@
+"""Many variants of one row of weights: that of the token whose last state decides, in the last layer.
+
+All else being position-wise, nothing but this token need run: the network's own forward runs on texts of length 1, with
+the token's state below the last layer kept from one run, and attention there gives weights times values kept from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attentest.models.pretrained.architectures import close, logits_of, route_of
+from attentest.models.pretrained.layers import from_layer, keeping, states_of
+from attentest.models.pretrained.replaced import Allowed, Contexts, Sites, Values, Weights, replaced, visited
+
+Decision = Literal["first", "last"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The deciding token of each text at the last layer, and what its attention there is made of."""
+
+    logits: Float[Tensor, "batch classes"]
+    weights: Float[Tensor, "batch heads keys"]
+    allowed: Bool[Tensor, "batch heads keys"]
+    values: Float[Tensor, "batch heads keys size"]
+    below: Float[Tensor, "batch 1 width"]
+    inputs: Mapping[str, Int[Tensor, "batch 1"]]
+
+
+def decision_token(network: nn.Module, inputs: Mapping[str, Tensor], sites: Sites) -> Decision | None:
+    """The token whose row of the last site alone moves the logits: each text's first, its last, or no single one."""
+    leaves: list[Tensor] = []
+
+    def make_leaf(_site: str, weights: Tensor, _allowed: Tensor) -> Tensor:
+        leaves.append(weights.detach().requires_grad_())
+        return leaves[0]
+
+    with torch.enable_grad(), replaced(network, make_leaf, [sites.names[-1]]):
+        logits = logits_of(network(**inputs))
+    classes = torch.arange(1.0, logits.shape[1] + 1, device=logits.device)  # none of them may cancel another
+    (slopes,) = torch.autograd.grad((logits * classes).sum(), leaves)
+    moves = (slopes != 0).any(dim=3).any(dim=1)
+    mask = inputs["attention_mask"]
+    if moves.shape != mask.shape:
+        return None
+    for decision in ("first", "last"):
+        alone = nn.functional.one_hot(deciding_places(decision, mask), mask.shape[1]).bool()
+        if torch.equal(moves, alone):
+            return decision
+    return None
+
+
+def deciding_places(decision: Decision, mask: Int[Tensor, "batch tokens"]) -> Int[Tensor, "batch"]:
+    """Where the deciding token of each text stands, whatever the side of the padding."""
+    if decision == "first":
+        return mask.argmax(dim=1)
+    return mask.shape[1] - 1 - mask.flip(1).argmax(dim=1)
+
+
+def read_row(
+    network: nn.Module, stack: nn.ModuleList, inputs: Mapping[str, Tensor], places: Int[Tensor, "batch"]
+) -> Row:
+    """One run of the whole, of which the deciding tokens' row and state are kept."""
+    found: dict[str, Tensor] = {}
+    texts = torch.arange(len(places), device=places.device)
+
+    def record(_site: str, weights: Weights, allowed: Allowed, values: Values | None) -> None:
+        assert values is not None  # the route of dropout has no rows; see `runs_on_rows`
+        found.update(weights=weights[texts, :, places], allowed=allowed[texts, :, places], values=values)
+
+    with keeping(stack) as kept, visited(network, record, [f"encoder.{len(stack) - 1}"]):
+        logits = logits_of(network(**inputs))
+    below = states_of(kept[len(stack) - 2])[texts, places, None]
+    short = {name: values[texts, places, None] for name, values in inputs.items()}
+    return Row(logits, **found, below=below, inputs=short)
+
+
+def decide(
+    network: nn.Module,
+    stack: nn.ModuleList,
+    row: Row,
+    weights: Float[Tensor, "chosen variants heads first"],
+    texts: Int[Tensor, "chosen"] | None = None,
+) -> Float[Tensor, "chosen variants classes"]:
+    """Logits under other rows of weights, for all texts or those chosen; of the first keys, if the rest have none."""
+    chosen, variants, _, first = weights.shape
+    texts = torch.arange(len(row.logits), device=weights.device) if texts is None else texts
+    values = row.values[..., :first, :].index_select(0, texts)
+    states = torch.einsum("cvhk,chkd->cvhd", weights.to(values.dtype), values).flatten(0, 1)[:, None]
+    rows = texts.repeat_interleave(variants)
+    inputs = {name: given.index_select(0, rows) for name, given in row.inputs.items()}
+    last = len(stack) - 1
+    kept: list[Any] = [None] * (last - 1) + [row.below.index_select(0, rows)]
+
+    def give(_site: str, _weights: Weights, _allowed: Allowed, _values: Values | None) -> Contexts:
+        return Contexts(states)
+
+    with from_layer(stack, last, kept), visited(network, give, [f"encoder.{last}"]):
+        logits = logits_of(network(**inputs))
+    return logits.reshape(chosen, variants, -1)
+
+
+def runs_on_rows(network: nn.Module, stack: nn.ModuleList, inputs: Mapping[str, Tensor], decision: Decision) -> bool:
+    """Whether `decide` gives what the whole network gives: with its own weights, and with uniform ones."""
+    if route_of(network) != "interface" or len(stack) < 2:
+        return False
+    places = deciding_places(decision, inputs["attention_mask"])
+    with torch.no_grad():
+        row = read_row(network, stack, inputs, places)
+        even = row.allowed / row.allowed.sum(-1, keepdim=True)
+
+        def change(_site: str, weights: Weights, _allowed: Allowed) -> Weights:
+            weights[torch.arange(len(places)), :, places] = even.to(weights.dtype)
+            return weights
+
+        with replaced(network, change, [f"encoder.{len(stack) - 1}"]):
+            whole = logits_of(network(**inputs))
+        found = decide(network, stack, row, torch.stack((row.weights, even), dim=1))
+    return close(found, torch.stack((row.logits, whole), dim=1))
