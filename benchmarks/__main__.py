@@ -44,6 +44,15 @@ BENCHMARKS = {
         for decoder in ("context", "context+query")
     },
     "permutation-han": ("benchmarks.documents:permutation",),
+    **{
+        f"self-attention-{name}": (f"benchmarks.self_attention:{function}",)
+        for name, function in {
+            "one-site": "one_site",
+            "row-permutations": "row_permutations",
+            "one-eager-site": "one_eager_site",
+            "memory": "memory",
+        }.items()
+    },
     "two-workers": ("benchmarks.engine:two_workers",),
     "memory": ("benchmarks.memory:million_rows",),
     "all-trials": ("benchmarks.all_trials:imdb_like",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -73,6 +74,27 @@ def test_unknown_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_benchmark_can_be_found() -> None:
     assert all(callable(bench._benchmark(name)) for name in bench.BENCHMARKS)
+
+
+@pytest.mark.parametrize("name", ["one_site", "row_permutations"])
+def test_both_sides_of_self_attention_do_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    transformers = pytest.importorskip("transformers")
+    from benchmarks import self_attention as bench
+
+    size = {"hidden_size": 16, "num_hidden_layers": bench.LAYERS, "num_attention_heads": 2, "intermediate_size": 24}
+    net = transformers.BertForSequenceClassification(transformers.BertConfig(**size)).eval()
+    for parameter in net.parameters():
+        torch.nn.init.normal_(parameter, 0, 0.5)
+    monkeypatch.setattr(bench, "network", lambda: (net, "tiny"))
+    monkeypatch.setattr(bench, "REPEATS", 1)
+    [row] = getattr(bench, name)()
+    apart = re.search(r"logits differ by at most (\S+)[;]?", f"{row.work};")
+    assert apart is not None
+    assert float(apart[1].rstrip(";")) < 1e-5
+    weights, allowed = torch.tensor([[[0.5, 0.3, 0.2, 0.0]]]), torch.tensor([[[True, True, True, False]]])
+    variants = bench._permuted(weights, allowed)
+    assert (variants[..., 3] == 0).all()
+    assert torch.equal(variants.sort(-1).values, weights.sort(-1).values.unsqueeze(1).expand_as(variants))
 
 
 @pytest.mark.slow
