@@ -1,35 +1,42 @@
 """Weights that stand in for a model's own, keyed by text so that batches change nothing.
 
 `within` numbers the parts of a text, one after the other, in each of which weights sum to 1: a hierarchical model's
-sentences. Without it the whole text is one.
+sentences. Without it the whole text is one. `inner` is the shape of a text's rows of weights, such as the heads of a
+self-attention: each row is a distribution of its own.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentest.chance import keyed_uniform
+from attentest.chance import keyed_rows
+from attentest.models.rows import in_rows
 from attentest.text.sequences import Sequences
 
-Weights = Float[Tensor, "batch tokens"]
+Weights = Float[Tensor, "batch *rows tokens"]
 Mask = Bool[Tensor, "batch tokens"]
 Rows = Int[np.ndarray, "batch"]
 Parts = Int[Tensor, "batch tokens"]
 
 
-def uniform_weights(mask: Mask, dtype: torch.dtype, within: Parts | None = None) -> Weights:
+def uniform_weights(mask: Mask, dtype: torch.dtype, within: Parts | None = None, inner: Sequence[int] = ()) -> Weights:
     """The same for each token (Wiegreffe & Pinter 2019 §3.2)."""
     every = mask.to(dtype)
-    return every / sums_within(every, within)
+    return in_rows(every / sums_within(every, within), inner)
 
 
-def random_weights(mask: Mask, rows: Rows, seed: int, dtype: torch.dtype, within: Parts | None = None) -> Weights:
+def random_weights(
+    mask: Mask, rows: Rows, seed: int, dtype: torch.dtype, within: Parts | None = None, inner: Sequence[int] = ()
+) -> Weights:
     """U(0, 1) for each token, normalised (Vashishth et al. 2019 §4.1)."""
-    drawn = torch.from_numpy(1 - keyed_uniform(seed, "random weights", rows, mask.shape[1])).to(mask.device)
-    drawn = drawn * mask
+    shape = (*inner, mask.shape[1])
+    drawn = torch.from_numpy(1 - keyed_rows(seed, "random weights", rows, shape)).to(mask.device)
+    drawn = drawn * in_rows(mask, inner)
     return (drawn / sums_within(drawn, within)).to(dtype)
 
 
@@ -52,10 +59,11 @@ def permuted(
     purpose: str = "permuted weights",
 ) -> Weights:
     """The same weights in a random order of the real tokens."""
-    drawn = torch.from_numpy(keyed_uniform(seed, purpose, rows, mask.shape[1])).to(mask.device)
+    real = in_rows(mask, weights.shape[1:-1])
+    drawn = torch.from_numpy(keyed_rows(seed, purpose, rows, weights.shape[1:])).to(mask.device)
     drawn = drawn if within is None else drawn + within  # parts follow one another, so each keeps its places
-    order = drawn.masked_fill(~mask, torch.inf).argsort(1)  # padding stays behind
-    return weights.gather(1, order) * mask
+    order = drawn.masked_fill(~real, torch.inf).argsort(-1)  # padding stays behind
+    return weights.gather(-1, order) * real
 
 
 def softmax_within(scores: Float[Tensor, "batch *variants tokens"], within: Parts | None) -> Tensor:

@@ -16,8 +16,9 @@ from attentest.corpora import Corpus, build_corpus
 from attentest.corpora.planted import lexicon
 from attentest.corpora.planting import plant
 from attentest.errors import InputError
+from attentest.text.items import mark_tokens
 from attentest.text.settings import TextSettings
-from attentest.text.tokenizer import Tokenizer, mark_tokens
+from attentest.text.tokenizer import Tokenizer
 
 ODD = (
     "",

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attentest.errors import InputError
+from attentest.text.items import mark_tokens
 from attentest.text.settings import TextSettings
-from attentest.text.tokenizer import Tokenizer, mark_tokens
+from attentest.text.tokenizer import Tokenizer
 
 WORD = Tokenizer(TextSettings())
 CASED = Tokenizer(TextSettings(lower=False))

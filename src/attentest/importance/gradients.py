@@ -17,6 +17,7 @@ from attentest.importance.differentiation import constant, constants, differenti
 from attentest.importance.lstm_gradients import TEXTS, back_through_bilstm, input_gates, plain_bilstm
 from attentest.models.encoders import BiLSTM
 from attentest.models.protocol import AffineModel, AttentionModel, EmbeddingModel, Encoded, Weights, provides
+from attentest.models.rows import in_rows
 from attentest.parallel import over_cores
 from attentest.text.batches import Batch
 
@@ -96,7 +97,9 @@ def hidden_gradients(
     return HiddenGradients(gradient, hidden.detach(), source.mask)
 
 
-def attention_gradient(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
+def attention_gradient(
+    model: AttentionModel, encoded: Encoded, weights: Weights
+) -> Float[Tensor, "batch *rows tokens"]:
     """∂f/∂α_i, signed, each weight on its own (the others need not give way): a ranking of Serrano & Smith 2019.
 
     Of several sites whose weights are given, by those of the first; the others are held fixed. Where the decoder is
@@ -108,7 +111,7 @@ def attention_gradient(model: AttentionModel, encoded: Encoded, weights: Weights
             gradient = (model.token_logits(encoded) @ slope.unsqueeze(-1)).squeeze(-1)
     else:
         gradient = _attention_gradient_by_autograd(model, encoded, weights)
-    return gradient.masked_fill(~encoded.mask, 0)
+    return gradient.masked_fill(~in_rows(encoded.mask, gradient.shape[1:-1]), 0)
 
 
 def normalised(scores: Scores, mask: Mask) -> Scores:
@@ -164,7 +167,7 @@ def _decoded(model: AttentionModel, encoded: Encoded, through_attention: bool) -
     return model.decode(encoded, weights)
 
 
-def _attention_gradient_by_autograd(model: AttentionModel, encoded: Encoded, weights: Weights) -> Scores:
+def _attention_gradient_by_autograd(model: AttentionModel, encoded: Encoded, weights: Weights) -> Tensor:
     with differentiable():
         site = next(iter(weights))
         alpha = leaf(weights[site])

@@ -8,7 +8,16 @@ import torch
 from torch import Tensor, nn
 
 from attentest.errors import InputError
-from attentest.models.protocol import AttentionModel, Encoded, MultiSiteModel, PartsModel, Weights, provides
+from attentest.models.protocol import (
+    AttentionModel,
+    Encoded,
+    MultiSiteModel,
+    PartsModel,
+    RowsModel,
+    Weights,
+    provides,
+)
+from attentest.models.rows import in_rows
 from attentest.text.batches import Batch
 
 METHODS = ("encode", "attend", "decode")
@@ -110,7 +119,7 @@ class _Look:
                 f"those of all sites, {', '.join(map(repr, self.model.sites))}",
                 f"add {', '.join(map(repr, missing))} to the dict",
             )
-        own, mask = weights[self.site], encoded.mask
+        own, mask = self._rows(weights[self.site], encoded), encoded.mask
         self._tensor("attend", f"weights at '{self.site}'", own, 2, tuple(mask.shape), "one weight a token")
         self._finite("attend", "weights", own, mask)
         self._each_text(
@@ -139,6 +148,21 @@ class _Look:
         )
         return weights
 
+    def _rows(self, weights: Tensor, encoded: Encoded) -> Tensor:
+        """The mean of several rows of weights: what is wrong in one (NaN, weight on padding, a sum that is not 1) is
+        wrong in it too."""
+        if not provides(self.model, RowsModel):
+            return weights
+        shares = self.model.row_shares(encoded)
+        if weights.shape[:-1] != shares.shape:
+            raise self.error(
+                "row_shares",
+                f"gave shares of shape {_shape(shares)} for weights of shape {_shape(weights)}",
+                "one for each row of weights",
+                f"return a tensor of shape {' × '.join(map(str, weights.shape[:-1]))}",
+            )
+        return (weights * shares.unsqueeze(-1)).flatten(1, -2).sum(1)
+
     def decode(self, encoded: Encoded, weights: Weights) -> Tensor:
         logits = self.model.decode(encoded, weights)
         texts = len(self.batch)
@@ -156,7 +180,8 @@ class _Look:
     def uniform(self, encoded: Encoded) -> Tensor:
         every = encoded.mask.to(encoded.hidden.dtype)
         sums, _ = self._sums(every, encoded)
-        return every / (sums.gather(1, self.model.parts(encoded)) if provides(self.model, PartsModel) else sums)
+        found = every / (sums.gather(1, self.model.parts(encoded)) if provides(self.model, PartsModel) else sums)
+        return in_rows(found, self.model.row_shares(encoded).shape[1:]) if provides(self.model, RowsModel) else found
 
     def repeats(self, method: str, first: Tensor, second: Tensor) -> None:
         apart = float((first - second).abs().max())

@@ -6,7 +6,7 @@ general path, which gives the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attentest.text.batches import Batch
 
-Weights = Mapping[str, Float[Tensor, "batch tokens"]]  # site -> weights
+Weights = Mapping[str, Float[Tensor, "batch *rows tokens"]]  # site -> weights; rows are heads, or heads × queries
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,50 @@ class MultiSiteModel(AttentionModel, Protocol):
 
 
 @runtime_checkable
-class PartsModel(AttentionModel, Protocol):
+class VariantsModel(AttentionModel, Protocol):
+    """Decodes many variants of the weights of a text at once."""
+
+    def decode_variants(
+        self,
+        encoded: Encoded,
+        weights: Float[Tensor, "chosen variants *rows first"],
+        places: Int[Tensor, "chosen"] | None = None,
+    ) -> Float[Tensor, "chosen variants classes"]:
+        """Logits under several variants of the tokens' weights; those of the first tokens, if the rest are 0."""
+
+
+@runtime_checkable
+class RowsModel(VariantsModel, Protocol):
+    """Has several rows of weights over the tokens of a text, one for each head, or for each head and query."""
+
+    def row_shares(self, encoded: Encoded) -> Float[Tensor, "batch *rows"]:
+        """How much each row counts: they sum to 1, and those of padding have 0."""
+
+    def explained(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
+        """What the weights say of each token together: what is shown to people as attention."""
+
+
+Change = Callable[
+    [str, Float[Tensor, "batch heads queries keys"], Bool[Tensor, "batch heads queries keys"]],
+    Float[Tensor, "batch heads queries keys"] | None,
+]  # (site, its weights, which of them are allowed) -> other weights, or None to leave these
+
+
+@runtime_checkable
+class LayersModel(AttentionModel, Protocol):
+    """Attends in layers: weights of one change what the next sees, so a change is called as each site is reached."""
+
+    @property
+    def heads(self) -> Mapping[str, int]: ...  # site -> number of heads
+
+    def changed(
+        self, batch: Batch, change: Change, sites: Collection[str] | None = None
+    ) -> Float[Tensor, "batch classes"]:
+        """Logits while `change` replaces the weights at these sites, or at all."""
+
+
+@runtime_checkable
+class PartsModel(VariantsModel, Protocol):
     """Its weights sum to 1 within each part of a text (the words of a sentence), and parts are weighted in turn."""
 
     def parts(self, encoded: Encoded) -> Int[Tensor, "batch tokens"]:
@@ -114,16 +157,13 @@ class PartsModel(AttentionModel, Protocol):
     def shares(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
         """Each token's share of the whole text's attention; `weights` are those of all sites."""
 
-    def decode_variants(
-        self,
-        encoded: Encoded,
-        weights: Float[Tensor, "chosen variants first"],
-        places: Int[Tensor, "chosen"] | None = None,
-    ) -> Float[Tensor, "chosen variants classes"]:
-        """Logits under several variants of the tokens' weights; those of the first tokens, if the rest are 0."""
-
 
 Capability = TypeVar("Capability", bound=AttentionModel)
+
+
+def attention_of(model: AttentionModel, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
+    """One weight for each token: of the first site, or what all heads say together."""
+    return model.explained(encoded, weights) if provides(model, RowsModel) else weights[model.sites[0]]
 
 
 def provides(model: object, capability: type[Capability]) -> TypeGuard[Capability]:

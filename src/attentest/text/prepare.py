@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from attentest.corpora.corpus import SPLITS, Corpus
 from attentest.errors import InputError
+from attentest.text.items import Items, TextTokenizer
+from attentest.text.pieces import PieceTokenizer
 from attentest.text.sequences import Sequences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
-from attentest.text.vocabulary import SPECIAL, UNKNOWN, Vocabulary
+from attentest.text.vocabulary import SPECIAL, Vocabulary
 
 Report = Callable[[int, int], None]  # done, total
 _CHUNK = 20_000
@@ -36,12 +38,24 @@ class TokenizedCorpus:
     second: Sequences | None = None  # the other text of each pair
     sentences: np.ndarray | None = None  # the number of each token's sentence, in the layout of `sequences`
     rationale: np.ndarray | None = None  # 1 for each token of the reason, in the layout of `sequences`
+    pieces: PieceTokenizer | None = None  # of a pretrained model; without it the settings say how texts are split
+
+    @property
+    def tokenizer(self) -> TextTokenizer:
+        return self.pieces or Tokenizer(self.settings)
 
     def of_split(self, name: str) -> np.ndarray:
         return np.flatnonzero(self.split == name)
 
     def text(self, row: int) -> str:
         return str(self.corpus.table["text"][int(self.rows[row])].as_py())
+
+    def items(self, rows: np.ndarray) -> Iterator[Items]:
+        """The tokens of each of these rows, with their places in the texts."""
+        names = [name for name in ("text", "second") if name in self.corpus.table.column_names]
+        texts = self.corpus.table.select(names).take(self.rows[rows]).to_pylist()
+        for row, length in zip(texts, self.sequences.lengths[rows].tolist(), strict=True):
+            yield self.tokenizer.items(row["text"], row.get("second"), length)
 
     def with_preset(self, weights: np.ndarray) -> TokenizedCorpus:
         if len(weights) != len(self.sequences.ids):
@@ -66,7 +80,7 @@ def tokenize_corpus(
     seen: dict[str, int] = {}  # every token numbered in the order it is first seen: texts are gone through only once
     read = Tokenizer(settings)
     texts = [
-        _tokenize(corpus.table[name], read, seen, _part(report, n, len(columns))) for n, name in enumerate(columns)
+        _tokenize(corpus.table[name], read, seen, part_of(report, n, len(columns))) for n, name in enumerate(columns)
     ]
     first_seen = list(seen)
     rows, longest, notes = _filter_lengths(texts[0].lengths, settings)
@@ -83,7 +97,7 @@ def tokenize_corpus(
     texts = [sequences.select(rows, longest) for sequences in texts]
     split, labels = corpus.split[rows], corpus.labels[rows]
     if vocabulary is None:
-        _check_splits(corpus, split, labels)
+        check_splits(corpus, split, labels)
         vocabulary = _count(first_seen, texts, split == "train", settings.min_frequency, set(named))
     number = vocabulary.ids(first_seen)
     sequences, *second = (Sequences(number[text.ids], text.offsets) for text in texts)
@@ -100,7 +114,7 @@ def tokenize_corpus(
     )
 
 
-def _part(report: Report, number: int, parts: int) -> Report:
+def part_of(report: Report, number: int, parts: int) -> Report:
     """Progress of one of several equal parts."""
     return lambda done, total: report(number * total + done, parts * total)
 
@@ -178,7 +192,7 @@ def _filter_answers(
     return kept, [f"Dropped {lost:,} questions whose answer is not in what is read of the text."] if lost else []
 
 
-def _check_splits(corpus: Corpus, split: np.ndarray, labels: np.ndarray) -> None:
+def check_splits(corpus: Corpus, split: np.ndarray, labels: np.ndarray) -> None:
     for name in SPLITS:
         if not (split == name).any():
             raise InputError(f"{corpus.name} has no usable rows in its {name} split.")
@@ -208,4 +222,4 @@ def unknown_share(tokenized: TokenizedCorpus, split: str) -> float:
     """The share of a split's tokens that the vocabulary does not have."""
     lengths = tokenized.sequences.lengths
     chosen = np.repeat(tokenized.split == split, lengths)
-    return float((tokenized.sequences.ids[chosen] == UNKNOWN).mean())
+    return float((tokenized.sequences.ids[chosen] == tokenized.vocabulary.unknown).mean())

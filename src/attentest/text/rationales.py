@@ -7,7 +7,6 @@ from jaxtyping import Int
 
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import Sequences
-from attentest.text.tokenizer import Tokenizer, mark_tokens
 
 
 def token_marks(data: TokenizedCorpus) -> Int[np.ndarray, "tokens"]:
@@ -16,12 +15,11 @@ def token_marks(data: TokenizedCorpus) -> Int[np.ndarray, "tokens"]:
         return data.rationale
     if not data.corpus.has_rationale:
         return np.zeros(len(data.sequences.ids), np.int8)
-    tokenizer = Tokenizer(data.settings)
-    table = data.corpus.table.select(["text", "rationale"]).take(data.rows).to_pylist()
-    found = []
-    for row, length in zip(table, data.sequences.lengths, strict=True):
-        spans = tokenizer.spans(row["text"])[:length]
-        found.append(mark_tokens(row["text"], row["rationale"], spans) if row["rationale"] else [0] * int(length))
+    rationales = data.corpus.table.select(["text", "rationale"]).take(data.rows).to_pylist()
+    found = [
+        items.marks(row["text"], row["rationale"]) if row["rationale"] else [0] * len(items.spans)
+        for row, items in zip(rationales, data.items(np.arange(len(data.rows))), strict=True)
+    ]
     return np.concatenate(found)
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from attentest.corpora.line_breaks import PATTERN as HTML_BREAK
+from attentest.text.items import TextTokenizer
 from attentest.text.prepare import TokenizedCorpus
-from attentest.text.tokenizer import Tokenizer
 
 _CLOSING = "\"'”’»›)\\]}」』）】》〉"
 _QUOTES = frozenset("\"'”’»")
@@ -67,15 +67,14 @@ def sentence_numbers(text: str, spans: Sequence[tuple[int, int]]) -> list[int]:
 
 def with_sentences(data: TokenizedCorpus) -> TokenizedCorpus:
     """The same corpus with the number of each token's sentence."""
-    tokenizer = Tokenizer(data.settings)
     found = np.zeros(len(data.sequences.ids), np.int32)
     texts = data.corpus.table["text"].take(data.rows)
     for text, start, end in zip(texts, data.sequences.offsets[:-1], data.sequences.offsets[1:], strict=True):
-        found[start:end] = sentences_of(text.as_py(), tokenizer)[: end - start]
+        found[start:end] = sentences_of(text.as_py(), data.tokenizer)[: end - start]
     return replace(data, sentences=found)
 
 
-def sentences_of(text: str, tokenizer: Tokenizer) -> np.ndarray:
+def sentences_of(text: str, tokenizer: TextTokenizer) -> np.ndarray:
     """The number of the sentence of each of the text's tokens."""
     return np.array(sentence_numbers(text, tokenizer.spans(text)), np.int32)
 

@@ -6,6 +6,9 @@ import re
 from dataclasses import dataclass
 from unicodedata import category
 
+import numpy as np
+
+from attentest.text.items import Items, Span
 from attentest.text.settings import TextSettings
 
 # vowel signs and accents belong to the letter before them, and joiners stand inside words; \w knows neither
@@ -37,8 +40,14 @@ class Tokenizer:
     def tokens(self, text: str) -> list[str]:
         return self.normalise(self._pattern.findall(text))
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
+    def spans(self, text: str) -> list[Span]:
         return [match.span() for match in self._pattern.finditer(text)]
+
+    def items(self, text: str, second: str | None, length: int) -> Items:
+        """The first `length` tokens; the second text of a pair is read for itself."""
+        spans = self.spans(text)[:length]
+        numbers = np.arange(len(spans))
+        return Items(self.normalise([text[a:b] for a, b in spans]), spans, np.zeros_like(numbers), numbers)
 
     def normalise(self, pieces: list[str]) -> list[str]:
         # after splitting, not before: lower-casing can change a text's length, and spans point into the original
@@ -47,14 +56,3 @@ class Tokenizer:
         if self.settings.digits == "qqq":
             pieces = ["qqq" if _DIGIT.search(piece) else piece for piece in pieces]
         return pieces
-
-
-def mark_tokens(text: str, marks: list[int], spans: list[tuple[int, int]]) -> list[int]:
-    """A rationale given for whitespace-separated words, carried over to tokens: one that touches a marked word."""
-    words = [match.span() for match in _WHITESPACE.finditer(text)]
-    carried, at = [], 0
-    for start, end in spans:
-        while at < len(words) and words[at][1] <= start:
-            at += 1
-        carried.append(int(at < len(words) and words[at][0] < end and bool(marks[at])))
-    return carried

@@ -13,6 +13,8 @@ SPECIAL = ("<pad>", "<unk>")
 class Vocabulary:
     """An id for each token: 0 is padding, 1 is any token not known, the others by falling frequency."""
 
+    unknown = UNKNOWN
+
     def __init__(self, tokens: Iterable[str]) -> None:
         self.tokens = [*SPECIAL, *tokens]
         # the special two are not looked up: a text that spells out "<pad>" must not become padding

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 
 from attentest.models.evaluation import evaluating
 from attentest.models.hierarchical import SENTENCE
-from attentest.models.protocol import AttentionModel, PartsModel, provides
+from attentest.models.protocol import AttentionModel, PartsModel, attention_of, provides
 from attentest.text.batches import Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import unpad
@@ -47,7 +47,8 @@ def predict_batches(model: AttentionModel, batches: Iterable[Batch], device: tor
             logits = model.decode(encoded, attention)
             rows.append(batch.rows)
             probabilities.append(logits.softmax(-1).float().cpu().numpy())
-            weights += unpad(attention[model.sites[0]].float().cpu().numpy(), batch.mask.cpu().numpy())
+            shown = attention_of(model, encoded, attention)
+            weights += unpad(shown.float().cpu().numpy(), batch.mask.cpu().numpy())
             if provides(model, PartsModel):
                 real = model.part_mask(encoded).cpu().numpy()
                 sentences += unpad(attention[SENTENCE].float().cpu().numpy(), real)

@@ -14,7 +14,6 @@ from attentest.files import hash_of, read_table, without_nan, write_json, write_
 from attentest.measures.classification import classification_metrics
 from attentest.models.reader import Reader
 from attentest.text.prepare import TokenizedCorpus
-from attentest.text.tokenizer import Tokenizer, mark_tokens
 from attentest.training.checkpoint import NAME as CHECKPOINT
 from attentest.training.fit import Progress
 from attentest.training.folder import FILES, DamagedRunError
@@ -73,7 +72,7 @@ def _predictions_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions)
         {
             "id": rows["id"].cast(pa.string()),
             "text": rows["text"],
-            **({"second": rows["second"]} if data.second is not None else {}),
+            **({"second": rows["second"]} if data.corpus.kind == "pair" else {}),
             "label": pa.array(names[data.labels[test.rows]], pa.string()),
             "predicted": pa.array(names[test.probabilities.argmax(1)], pa.string()),
             "probability": pa.array(list(test.probabilities), pa.list_(pa.float32())),
@@ -84,26 +83,27 @@ def _predictions_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions)
 def _attention_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -> pa.Table:
     """One row a text, with a list entry a token: the token, its place in the text, its weight.
 
+    Where the two texts of a pair are read as one, `part` is 1 for tokens of the second, whose places are in that one.
     Of a hierarchical model also the number of the token's sentence, and a list with an entry a sentence: its weight.
     """
-    tokenizer = Tokenizer(data.settings)
     texts = rows["text"].to_pylist()
     marks = rows["rationale"].to_pylist() if data.corpus.has_rationale else [None] * len(texts)
-    columns: dict[str, list[Any]] = {name: [] for name in ("token", "start", "end", "weight", "rationale")}
-    for text, mark, weights in zip(texts, marks, test.weights, strict=True):
-        spans = tokenizer.spans(text)[: len(weights)]
-        columns["token"].append(tokenizer.normalise([text[start:end] for start, end in spans]))
-        columns["start"].append([start for start, _ in spans])
-        columns["end"].append([end for _, end in spans])
-        columns["weight"].append(weights)
-        columns["rationale"].append(mark and mark_tokens(text, mark, spans))
+    columns: dict[str, list[Any]] = {name: [] for name in ("token", "start", "end", "rationale", "part")}
+    for text, mark, items in zip(texts, marks, data.items(test.rows), strict=True):
+        columns["token"].append(items.tokens)
+        columns["start"].append([start for start, _ in items.spans])
+        columns["end"].append([end for _, end in items.spans])
+        columns["rationale"].append(mark and items.marks(text, mark))
+        columns["part"].append(items.texts)
     table = {
         "id": rows["id"].cast(pa.string()),
         "token": pa.array(columns["token"], pa.list_(pa.string())),
         "start": pa.array(columns["start"], pa.list_(pa.int32())),
         "end": pa.array(columns["end"], pa.list_(pa.int32())),
-        "weight": pa.array(columns["weight"], pa.list_(pa.float32())),
+        "weight": pa.array(test.weights, pa.list_(pa.float32())),
     }
+    if data.corpus.kind == "pair" and data.second is None:
+        table["part"] = pa.array(columns["part"], pa.list_(pa.int8()))
     if data.corpus.has_rationale:
         table["rationale"] = pa.array(columns["rationale"], pa.list_(pa.int8()))
     if test.sentence_weights is not None and data.sentences is not None:

@@ -15,6 +15,7 @@ from torch import Tensor
 from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import Estimate, mean, share
+from attentest.models.rows import in_rows
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.adversary_search import gradient_search
 from attentest.trials.adversary_vertices import best_vertices, own_margin
@@ -35,7 +36,7 @@ SEARCH_SLACK = 1e-5  # of TVD: a search presses its candidates against the bound
 class Furthest(NamedTuple):
     """The reported adversary of each text; NaN, and the model's own weights, where a search ends without any."""
 
-    weights: Float[Tensor, "batch tokens"]
+    weights: Float[Tensor, "batch *rows tokens"]
     jsd: Float[Tensor, "batch"]
     tvd: Float[Tensor, "batch"]
     candidates: Int[Tensor, "batch"]
@@ -125,7 +126,7 @@ class InstanceAdversary(SimpleTrial):
         rows = torch.arange(len(best), device=best.device)
         none = ~allowed.any(1)
         return Furthest(
-            weights=torch.where(none.unsqueeze(1), reading.weights, others[rows, best]),
+            weights=torch.where(in_rows(none.unsqueeze(1), reading.inner), reading.weights, others[rows, best]),
             jsd=torch.where(none, torch.nan, distance[rows, best]),
             tvd=torch.where(none, torch.nan, change[rows, best]),
             candidates=count,
@@ -184,7 +185,7 @@ class InstanceAdversary(SimpleTrial):
         }
 
 
-def _moved(reading: Reading, weights: Float[Tensor, "batch k tokens"]) -> Float[Tensor, "batch k"]:
+def _moved(reading: Reading, weights: Float[Tensor, "batch k *rows tokens"]) -> Float[Tensor, "batch k"]:
     """TVD(ŷ, ŷ under other weights), where margins are known in float64: with large ones float32 is too coarse.
 
     ŷ is then taken from the same margins, so that the model's own weights move it by nothing.

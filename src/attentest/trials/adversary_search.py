@@ -11,14 +11,15 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import pad
 
-from attentest.chance import keyed_uniform
+from attentest.chance import keyed_rows
 from attentest.interventions import softmax_within
+from attentest.models.rows import in_rows
 from attentest.trials.reading import Reading
 
 LR, PENALTY, SPREAD = 0.01, 500.0, 3.0
 _SCORES_AT_ONCE = 65_536  # of texts × candidates × tokens: 500 steps on what stays in cache
 
-Candidates = Float[Tensor, "batch k tokens"]
+Candidates = Float[Tensor, "batch k *rows tokens"]
 
 
 def gradient_search(reading: Reading, epsilon: float, k: int, steps: int, seed: int) -> Candidates:
@@ -27,8 +28,9 @@ def gradient_search(reading: Reading, epsilon: float, k: int, steps: int, seed: 
     The loss is −JSD to the model's weights − the candidates' mean mutual JSD + 500·max(0, TVD − ε). With two classes
     and an affine decoder its gradient is written out; other models take autograd's.
     """
-    start = -reading.lengths.log()[:, None, None] + SPREAD * _normal(reading, k, seed)
-    start = start.masked_fill(~reading.mask.unsqueeze(1), -1e4)  # no weight, and no 0 · ∞
+    rows = (k, *reading.inner)
+    start = SPREAD * _normal(reading, k, seed) - in_rows(reading.lengths.log().unsqueeze(1), rows)
+    start = start.masked_fill(~in_rows(reading.mask, rows), -1e4)  # no weight, and no 0 · ∞
     if reading.margins is None:
         found_scores = _descend(start, lambda scores: _slope_by_autograd(reading, scores, epsilon), steps)
         return softmax_within(found_scores, reading.within)
@@ -42,7 +44,7 @@ def gradient_search(reading: Reading, epsilon: float, k: int, steps: int, seed: 
     return torch.cat(found)
 
 
-def _descend(start: Tensor, slope: Callable[[Tensor], Tensor], steps: int) -> Float[Tensor, "batch k tokens"]:
+def _descend(start: Tensor, slope: Callable[[Tensor], Tensor], steps: int) -> Candidates:
     """The scores, of which the candidates are the softmax."""
     scores = start.clone().requires_grad_()
     optimizer = torch.optim.Adam([scores], lr=LR, amsgrad=True, fused=True)
@@ -102,10 +104,10 @@ def _written_out(
 
 def _normal(reading: Reading, k: int, seed: int) -> Tensor:
     """Normal numbers keyed by text (Box–Muller)."""
-    tokens = reading.mask.shape[1]
+    shape = (*reading.inner, 2 * reading.mask.shape[1])
     # a text's numbers must not hang on how far its batch is padded: candidate by candidate
-    drawn = [keyed_uniform(seed, f"adversary {i}", reading.rows, 2 * tokens) for i in range(k)]
-    uniform = np.stack(drawn, 1).reshape(len(reading.rows), k, tokens, 2)
+    drawn = np.stack([keyed_rows(seed, f"adversary {i}", reading.rows, shape) for i in range(k)], 1)
+    uniform = drawn.reshape(*drawn.shape[:-1], -1, 2)
     radius = np.sqrt(-2 * np.log1p(-uniform[..., 0]))
     normal = radius * np.cos(2 * math.pi * uniform[..., 1])
     return torch.from_numpy(normal).to(reading.weights)

@@ -18,7 +18,7 @@ from attentest.settings import setting
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, column
 from attentest.trials.charts import box, boxes
 from attentest.trials.reading import Reading
-from attentest.trials.reduced_weights import renormalised
+from attentest.trials.reduced_weights import left_of, renormalised
 from attentest.trials.scores import ScoreSettings, score
 
 RANKINGS = ("random", "attention", "attention-gradient", "attention-times-gradient")  # of Serrano & Smith 2019
@@ -128,7 +128,8 @@ def _decisions_of_prefixes(reading: Reading, order: Int[Tensor, "batch tokens"])
 
     Dividing what is left by its weight changes no decision, so sums over what is left are enough.
     """
-    left = sums_after(reading.weights.gather(1, order))
+    weights = reading.attention if reading.inner else reading.weights
+    left = sums_after(weights.gather(1, order))
     if reading.margins is not None:
         rest = sums_after((reading.weights * reading.margins).gather(1, order))
         decisions = (rest > 0).long()
@@ -146,7 +147,7 @@ def _decode_prefixes(reading: Reading, order: Int[Tensor, "batch tokens"]) -> In
     rank = order.argsort(1).unsqueeze(1)
     numbers = torch.arange(1, order.shape[1] + 1, device=order.device)
     decisions = []
-    for removed in numbers.split(max(1, _WEIGHTS_AT_ONCE // order.numel())):
-        left = reading.weights.unsqueeze(1) * (rank >= removed[:, None])
+    for removed in numbers.split(max(1, _WEIGHTS_AT_ONCE // reading.weights.numel())):
+        left = left_of(reading, rank >= removed[:, None])
         decisions.append(reading.decode(renormalised(reading, left)).argmax(-1))
     return torch.cat(decisions, 1)

@@ -66,17 +66,23 @@ def instances(subject: Subject, texts: int = SHOWN, seed: int = 0) -> pa.Table:
 Weights = Float[Tensor, "batch tokens"]
 
 
-def _variants(reading: Reading, adversary: InstanceAdversary, seed: int) -> dict[str, tuple[Weights, Weights]]:
+def _variants(reading: Reading, adversary: InstanceAdversary, seed: int) -> dict[str, tuple[Tensor, Weights]]:
     """Weights as the model takes them, and as shares of the whole text's attention, by name."""
     shuffled = permuted(reading.weights, reading.mask, reading.rows, seed, reading.within)
     found = {ORIGINAL: reading.weights, PERMUTED: shuffled, ADVERSARIAL: adversary.furthest(reading).weights}
+    if reading.row_shares is not None:
+        counted = reading.row_shares.unsqueeze(-1)
+        shown = {name: reading.over_rows(weights * counted) for name, weights in found.items()}
+        return {name: (weights, shown[name]) for name, weights in found.items()} | {
+            ORIGINAL: (reading.weights, reading.attention)
+        }
     # words within sentences: as much as their sentence has under the model's own weights
     factor = sums_within(reading.shares, reading.within) if reading.shares is not None else None
     return {name: (weights, weights if factor is None else weights * factor) for name, weights in found.items()}
 
 
 def _seen(
-    subject: Subject, reading: Reading, weights: Weights, shown: Weights, place: int, length: int
+    subject: Subject, reading: Reading, weights: Tensor, shown: Weights, place: int, length: int
 ) -> dict[str, Any]:
     one = torch.tensor([place], device=weights.device)
     variant = weights[place : place + 1].unsqueeze(1)

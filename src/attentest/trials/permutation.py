@@ -59,7 +59,7 @@ class Permutation(SimpleTrial):
         return {"median_tvd": reading.once(self, lambda: self._median_changes(reading)), "changed": changed}
 
     def _median_changes(self, reading: Reading) -> Float[np.ndarray, "batch"]:
-        if reading.within is not None:
+        if reading.within is not None or reading.inner:
             return self._within_parts(reading).cpu().numpy()
         changes = np.zeros(len(reading.batch))
         lengths = reading.lengths.cpu().numpy()
@@ -103,7 +103,7 @@ class Permutation(SimpleTrial):
         return _median(torch.cat(changes, 1))
 
     def _within_parts(self, reading: Reading) -> Tensor:
-        """Each sentence's weights are shuffled among its own words."""
+        """Each sentence's weights are shuffled among its own words, and each head's for itself."""
         step = max(1, _WEIGHTS_AT_ONCE // reading.weights.numel())
         changes = []
         for start in range(0, self.permutations, step):

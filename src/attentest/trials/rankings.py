@@ -24,7 +24,7 @@ def ranks_by(reading: Reading, name: str, settings: ScoreSettings) -> Ranks:
 
 def random_ranks(reading: Reading, seed: int, draw: int) -> Ranks:
     """One of several random orders of each text's tokens."""
-    alike = torch.zeros_like(reading.weights)
+    alike = torch.zeros_like(reading.attention)
     return _ranks(alike, reading.mask, reading.rows, seed, f"random ranking {draw}")
 
 

@@ -20,7 +20,9 @@ from attentest.models.protocol import (
     Encoded,
     MultiSiteModel,
     PartsModel,
+    RowsModel,
     ValuesModel,
+    VariantsModel,
     Weights,
     provides,
 )
@@ -40,11 +42,12 @@ class Reading:
     model: AttentionModel
     batch: Batch
     encoded: Encoded
-    weights: Float[Tensor, "batch tokens"]
+    weights: Float[Tensor, "batch *rows tokens"]
     logits: Float[Tensor, "batch classes"]
     site: str = "token"  # of the model: where its weights are changed
     within: Int[Tensor, "batch tokens"] | None = None  # parts of a text in which weights sum to 1; None: all of it
-    shares: Float[Tensor, "batch tokens"] | None = None  # of the whole text's attention, where there are such parts
+    shares: Float[Tensor, "batch tokens"] | None = None  # of the text's attention, where there are such parts or rows
+    row_shares: Float[Tensor, "batch *rows"] | None = None  # how much each row counts, where there are several
     kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)  # what several trials ask of these texts
 
     def once(self, key: Hashable, find: Callable[[], Answer]) -> Answer:
@@ -58,8 +61,17 @@ class Reading:
         return {self.site: self.weights}
 
     @property
+    def inner(self) -> torch.Size:
+        """The shape of a text's rows of weights: heads, or heads × queries; empty where there is one row alone."""
+        return self.weights.shape[1:-1]
+
+    def over_rows(self, values: Float[Tensor, "batch *rows tokens"]) -> Float[Tensor, "batch tokens"]:
+        """Summed for each token."""
+        return values.flatten(1, -2).sum(1) if self.inner else values
+
+    @property
     def attention(self) -> Float[Tensor, "batch tokens"]:
-        """How much of the text's attention each token has: the weights, unless they sum to 1 in parts of it."""
+        """How much of the text's attention each token has: the weights, unless there are several rows or parts."""
         return self.weights if self.shares is None else self.shares
 
     @property
@@ -105,7 +117,7 @@ class Reading:
         return (self.token_logits[..., 1] - self.token_logits[..., 0]) + (self.bias[1] - self.bias[0])
 
     def decode(
-        self, weights: Float[Tensor, "batch variants first"], places: Tensor | None = None
+        self, weights: Float[Tensor, "batch variants *rows first"], places: Tensor | None = None
     ) -> Float[Tensor, "batch variants classes"]:
         """Logits under other weights, several variants a text; `places` chooses texts of the batch.
 
@@ -118,7 +130,7 @@ class Reading:
         if self.token_logits is not None:
             assert self.bias is not None
             return weights @ self.token_logits[chosen, : weights.shape[-1]] + self.bias
-        if provides(self.model, PartsModel):
+        if provides(self.model, VariantsModel):
             return self.model.decode_variants(self.encoded, weights, places)
         if provides(self.model, ValuesModel):
             assert self.values is not None
@@ -127,7 +139,7 @@ class Reading:
         return self._decode_each(weights, chosen)
 
     def moved(
-        self, weights: Float[Tensor, "batch variants first"], places: Tensor | None = None
+        self, weights: Float[Tensor, "batch variants *rows first"], places: Tensor | None = None
     ) -> Float[Tensor, "batch variants"]:
         """TVD(ŷ, ŷ under other weights)."""
         chosen = slice(None) if places is None else places
@@ -140,9 +152,14 @@ class Reading:
         return tvd(probabilities, self.probabilities[chosen].unsqueeze(1))
 
     def apart(
-        self, weights: Float[Tensor, "batch variants tokens"], others: Float[Tensor, "batch variants tokens"]
+        self,
+        weights: Float[Tensor, "batch variants *rows tokens"],
+        others: Float[Tensor, "batch variants *rows tokens"],
     ) -> Float[Tensor, "batch variants"]:
-        """JSD of two distributions; the mean over the parts of a text, where it has some."""
+        """JSD of two distributions; the mean over the parts or rows of a text, where it has some."""
+        if self.row_shares is not None:
+            distances = jsd(weights, others) * self.row_shares.unsqueeze(1)
+            return distances.flatten(2).sum(2)
         parts = 1 if self.within is None else self.within.amax(1, keepdim=True) + 1
         return jsd(weights, others, parts)
 
@@ -194,6 +211,9 @@ def read(model: AttentionModel, batch: Batch, site: str | None = None) -> Readin
     reading = Reading(model, batch, encoded, weights[site], model.decode(encoded, weights), site)
     if provides(model, PartsModel):
         reading = replace(reading, within=model.parts(encoded), shares=model.shares(encoded, weights))
+    if provides(model, RowsModel):
+        shares, row_shares = model.explained(encoded, weights), model.row_shares(encoded)
+        reading = replace(reading, shares=shares, row_shares=row_shares)
     return reading
 
 

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.chance import keyed_uniform
 from attentest.interventions import sums_within
+from attentest.models.rows import in_rows
 from attentest.trials.reading import Reading
 
+Variants = Float[Tensor, "batch variants *rows tokens"]
 
-def without(reading: Reading, items: Int[Tensor, "batch variants"]) -> Float[Tensor, "batch variants tokens"]:
+
+def without(reading: Reading, items: Int[Tensor, "batch variants"]) -> Variants:
     """Each variant drops one item and renormalises the rest."""
-    variants = reading.weights.unsqueeze(1).repeat(1, items.shape[1], 1)
-    return renormalised(reading, variants.scatter_(2, items.unsqueeze(2), 0.0))
+    every = torch.arange(reading.mask.shape[1], device=items.device)
+    return renormalised(reading, left_of(reading, every != items.unsqueeze(2)))
 
 
-def exchanged(reading: Reading, items: Int[Tensor, "batch 2"]) -> Float[Tensor, "batch 2 tokens"]:
+def left_of(reading: Reading, kept: Bool[Tensor, "batch variants tokens"]) -> Variants:
+    """The weights of the items that are kept, in every row, and 0 for the others."""
+    rows = [1] * len(reading.inner)
+    return reading.weights.unsqueeze(1) * kept.view(*kept.shape[:2], *rows, -1)
+
+
+def exchanged(reading: Reading, items: Int[Tensor, "batch 2"]) -> Variants:
     """Two items with each other's weights, and the same without the second, which now has the weight of the first."""
-    weights = reading.weights.scatter(1, items, reading.weights.gather(1, items).flip(1))
+    places = in_rows(items, reading.inner)
+    weights = reading.weights.scatter(-1, places, reading.weights.gather(-1, places).flip(-1))
     other = renormalised(reading, weights.unsqueeze(1))  # in parts of a text they need not sum to 1 any more
-    return torch.cat((other, renormalised(reading, other.scatter(2, items[:, 1:].unsqueeze(2), 0.0), other)), 1)
+    gone = other.scatter(-1, places[..., 1:].unsqueeze(1), 0.0)
+    return torch.cat((other, renormalised(reading, gone, other)), 1)
 
 
-def renormalised(
-    reading: Reading, left: Float[Tensor, "batch variants tokens"], whole: Tensor | None = None
-) -> Float[Tensor, "batch variants tokens"]:
+def renormalised(reading: Reading, left: Variants, whole: Tensor | None = None) -> Variants:
     """What is left of the weights, summing to 1 again; where nothing is left of a text they stay as they were.
 
     As the model's own, that is, or as the `whole` that they are left of.

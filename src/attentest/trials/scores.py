@@ -125,7 +125,7 @@ def _by_states(reading: Reading) -> HiddenGradients:
     return reading.once("hidden gradients", lambda: hidden_gradients(reading.model, reading.encoded))
 
 
-def _by_weights(reading: Reading) -> Scores:
+def _by_weights(reading: Reading) -> Float[Tensor, "batch *rows tokens"]:
     return reading.once(
         "attention gradient", lambda: attention_gradient(reading.model, reading.encoded, reading.by_site)
     )
@@ -212,6 +212,8 @@ SCORES = {
         lambda r, s: hidden_leave_one_out(r),
         exactness=_rounding,
     ),
-    "attention-gradient": Score("∂f/∂α (Serrano & Smith 2019)", lambda r, s: _by_weights(r)),
-    "attention-times-gradient": Score("α · ∂f/∂α (Serrano & Smith 2019)", lambda r, s: r.weights * _by_weights(r)),
+    "attention-gradient": Score("∂f/∂α (Serrano & Smith 2019)", lambda r, s: r.over_rows(_by_weights(r))),
+    "attention-times-gradient": Score(
+        "α · ∂f/∂α (Serrano & Smith 2019)", lambda r, s: r.over_rows(r.weights * _by_weights(r))
+    ),
 }

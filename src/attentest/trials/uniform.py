@@ -51,10 +51,11 @@ class Uniform(SimpleTrial):
         check_values(self)
 
     def examine(self, reading: Reading) -> Columns:
+        like = (reading.mask, reading.weights.dtype, reading.within, reading.inner)
         variants = torch.stack(
             (
-                uniform_weights(reading.mask, reading.weights.dtype, reading.within),
-                random_weights(reading.mask, reading.rows, self.seed, reading.weights.dtype, reading.within),
+                uniform_weights(*like),
+                random_weights(reading.mask, reading.rows, self.seed, *like[1:]),
                 permuted(reading.weights, reading.mask, reading.rows, self.seed, reading.within),
             ),
             1,

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from attentest.models.pretrained.layers import reusable
 from attentest.models.pretrained.replaced import find_sites, replaced
-from attentest.models.pretrained.rows import Row, decide, deciding_places, decision_token, read_row, runs_on_rows
+from attentest.models.pretrained.rows import ReadRow, decide, deciding_places, decision_token, read_row, runs_on_rows
 
 LAST = f"encoder.{LAYERS - 1}"
 ON_ROWS = [name for name in INTERFACE if name != "Albert"]  # which has no layers of its own to stand in for
@@ -22,7 +22,7 @@ def inputs_of(architecture: str, seed: int = 0) -> dict[str, Tensor]:
     return texts([9, 5, 7], seed, side="left" if architecture == "XLNet" else "right")
 
 
-def rows_of(network: Any, inputs: dict[str, Tensor]) -> tuple[nn.ModuleList, Row, Tensor]:
+def rows_of(network: Any, inputs: dict[str, Tensor]) -> tuple[nn.ModuleList, ReadRow, Tensor]:
     sites = find_sites(network, inputs)
     stack, decision = reusable(network, inputs, sites), decision_token(network, inputs, sites)
     assert stack is not None
@@ -32,7 +32,7 @@ def rows_of(network: Any, inputs: dict[str, Tensor]) -> tuple[nn.ModuleList, Row
         return stack, read_row(network, stack, inputs, places), places
 
 
-def random_rows(row: Row) -> Tensor:
+def random_rows(row: ReadRow) -> Tensor:
     drawn = torch.rand(len(row.weights), VARIANTS, *row.weights.shape[1:], generator=torch.Generator().manual_seed(1))
     drawn = drawn * row.allowed[:, None]
     return drawn / drawn.sum(-1, keepdim=True)

@@ -23,14 +23,20 @@ Decision = Literal["first", "last"]
 
 @dataclass(frozen=True)
 class Row:
-    """The deciding token of each text at the last layer, and what its attention there is made of."""
+    """The deciding token of each text at the last layer."""
+
+    values: Float[Tensor, "batch heads keys size"]  # of all tokens
+    below: Float[Tensor, "batch 1 width"]
+    inputs: Mapping[str, Int[Tensor, "batch 1"]]
+
+
+@dataclass(frozen=True)
+class ReadRow(Row):
+    """And what one run of the whole found."""
 
     logits: Float[Tensor, "batch classes"]
     weights: Float[Tensor, "batch heads keys"]
     allowed: Bool[Tensor, "batch heads keys"]
-    values: Float[Tensor, "batch heads keys size"]
-    below: Float[Tensor, "batch 1 width"]
-    inputs: Mapping[str, Int[Tensor, "batch 1"]]
 
 
 def decision_token(network: nn.Module, inputs: Mapping[str, Tensor], sites: Sites) -> Decision | None:
@@ -65,7 +71,7 @@ def deciding_places(decision: Decision, mask: Int[Tensor, "batch tokens"]) -> In
 
 def read_row(
     network: nn.Module, stack: nn.ModuleList, inputs: Mapping[str, Tensor], places: Int[Tensor, "batch"]
-) -> Row:
+) -> ReadRow:
     """One run of the whole, of which the deciding tokens' row and state are kept."""
     found: dict[str, Tensor] = {}
     texts = torch.arange(len(places), device=places.device)
@@ -78,7 +84,7 @@ def read_row(
         logits = logits_of(network(**inputs))
     below = states_of(kept[len(stack) - 2])[texts, places, None]
     short = {name: values[texts, places, None] for name, values in inputs.items()}
-    return Row(logits, **found, below=below, inputs=short)
+    return ReadRow(**found, below=below, inputs=short, logits=logits)
 
 
 def decide(
@@ -90,7 +96,7 @@ def decide(
 ) -> Float[Tensor, "chosen variants classes"]:
     """Logits under other rows of weights, for all texts or those chosen; of the first keys, if the rest have none."""
     chosen, variants, _, first = weights.shape
-    texts = torch.arange(len(row.logits), device=weights.device) if texts is None else texts
+    texts = torch.arange(len(row.below), device=weights.device) if texts is None else texts
     values = row.values[..., :first, :].index_select(0, texts)
     states = torch.einsum("cvhk,chkd->cvhd", weights.to(values.dtype), values).flatten(0, 1)[:, None]
     rows = texts.repeat_interleave(variants)

@@ -1,0 +1,73 @@
+"""What a network is found to be when it is loaded; one that trials would misread is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attentest.errors import InputError
+from attentest.models.pretrained.architectures import logits_of
+from attentest.models.pretrained.layers import reusable
+from attentest.models.pretrained.replaced import Sites, find_sites, replaced
+from attentest.models.pretrained.rows import Decision, decision_token, runs_on_rows
+
+EXACT = 1e-5  # of logits, relative to the largest: sums in float32 are taken in another order
+STILL = 1e-7  # a change of the logits that is none
+
+
+@dataclass(frozen=True)
+class About:
+    sites: Sites
+    stack: nn.ModuleList | None  # of layers whose states can be used again; None: the whole network runs each time
+    decision: Decision | None  # the token that the head reads, where it is one
+    row_alone: bool  # whether that token can be run alone, so that many rows of its weights cost little
+    gap: float  # between the logits with eager attention and with the library's default
+
+
+def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> About:
+    """Looked at on texts of different lengths: sites are found, and replaced weights do what they should.
+
+    The logits of a padded batch are those of the untouched network while nothing is changed and when its own weights
+    are given back, and uniform weights move them at every site.
+    """
+    name = type(network).__name__
+    if network.training:
+        raise InputError(f"{name} is in training mode, where dropout is on; call eval() first.")
+    with torch.no_grad():
+        untouched = logits_of(network(**arguments))
+        sites = find_sites(network, arguments)
+        own: dict[str, Tensor] = {}
+        with replaced(network, lambda site, weights, allowed: own.update({site: weights})):
+            eager = logits_of(network(**arguments))
+        with replaced(network, lambda site, weights, allowed: own[site]):
+            given = logits_of(network(**arguments))
+        scale = max(1.0, float(untouched.abs().max()))
+        gap = float((eager - untouched).abs().max())
+        for what, apart in (
+            ("while its attention is looked at", gap),
+            ("when its own weights are given back", float((given - eager).abs().max())),
+        ):
+            if not apart <= EXACT * scale:
+                raise InputError(f"{name} gives logits that differ by {apart:.2g} {what}, so it cannot be audited.")
+        for site in sites.names:
+            with replaced(network, lambda _, weights, allowed: uniform_over(allowed, weights.dtype), [site]):
+                moved = logits_of(network(**arguments))
+            if not float((moved - untouched).abs().max()) > STILL * scale:
+                raise InputError(
+                    f"Uniform weights at {site} change nothing of what {name} gives: the weights there are not in use, "
+                    "so it cannot be audited."
+                )
+    stack, decision = reusable(network, arguments, sites), decision_token(network, arguments, sites)
+    alone = stack is not None and decision is not None and runs_on_rows(network, stack, arguments, decision)
+    return About(sites, stack, decision, alone, gap)
+
+
+def uniform_over(allowed: Bool[Tensor, "*rows keys"], dtype: torch.dtype) -> Float[Tensor, "*rows keys"]:
+    """The same for every key that is allowed; a row of padding that may look at none looks at all."""
+    every = allowed.to(dtype)
+    total = every.sum(-1, keepdim=True)
+    return torch.where(total > 0, every / total.clamp(min=1), 1 / allowed.shape[-1])
