@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from attentest.errors import unknown_name
 from attentest.models.pretrained.architectures import pretrained_parts, route_of, unreachable
 from attentest.models.pretrained.library import transformers
 
@@ -127,6 +128,9 @@ def visited(network: nn.Module, visit: Visit, sites: Collection[str] | None = No
             for module, dropout in _dropouts(network):
                 undo.callback(dropout.register_forward_hook(_replacing(run, module)).remove)
         yield
+        for site in sites or ():
+            if run.reached and site not in run.reached:  # else nothing would have changed, and nobody known
+                raise unknown_name("site", site, run.reached)
 
 
 class _Run:
@@ -135,6 +139,7 @@ class _Run:
         self.sites = sites
         self.names = {id(module): name for name, module in network.named_modules()}
         self.numbers: dict[str, int] = {}  # of the site reached last, by kind
+        self.reached: set[str] = set()
         self.pairs = any(part.config.is_encoder_decoder for part in pretrained_parts(network))
         self.implementations: dict[int, str | None] = {}  # by config, as they were before
 
@@ -146,7 +151,9 @@ class _Run:
             kind = "across" if any(name in path for name in ACROSS) else "decoder"
         layer = next((int(name) for name in path if name.isdigit()), 0)
         self.numbers[kind] = max(layer, self.numbers.get(kind, -1) + 1)
-        return f"{kind}.{self.numbers[kind]}"
+        site = f"{kind}.{self.numbers[kind]}"
+        self.reached.add(site)
+        return site
 
     def changes(self, site: str) -> bool:
         return self.sites is None or site in self.sites

@@ -47,10 +47,11 @@ def decision_token(network: nn.Module, inputs: Mapping[str, Tensor], sites: Site
         leaves.append(weights.detach().requires_grad_())
         return leaves[0]
 
-    with torch.enable_grad(), replaced(network, make_leaf, [sites.names[-1]]):
-        logits = logits_of(network(**inputs))
-    classes = torch.arange(1.0, logits.shape[1] + 1, device=logits.device)  # none of them may cancel another
-    (slopes,) = torch.autograd.grad((logits * classes).sum(), leaves)
+    with torch.enable_grad():  # whatever the caller does
+        with replaced(network, make_leaf, [sites.names[-1]]):
+            logits = logits_of(network(**inputs))
+        classes = torch.arange(1.0, logits.shape[1] + 1, device=logits.device)  # none of them may cancel another
+        (slopes,) = torch.autograd.grad((logits * classes).sum(), leaves)
     moves = (slopes != 0).any(dim=3).any(dim=1)
     mask = inputs["attention_mask"]
     if moves.shape != mask.shape:
