@@ -30,6 +30,7 @@ ROOMS = (  # from the lowest; docs/architecture.md says what is in each
     *(
         "models",
         "interventions",
+        "layer_interventions",
         "training",
         "importance",
         "trials",

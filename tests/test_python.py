@@ -18,6 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import torch
+from quick import ON_RUNS
 from test_engine import Here, Notes
 
 import attentest
@@ -26,7 +27,7 @@ from attentest.engine import choose
 from attentest.measures.intervals import bootstrap
 from attentest.studies.audit import BUDGETS, Budget
 from attentest.studies.verdict import DEFINITIONS
-from attentest.trials import TRIALS, subject_of
+from attentest.trials import subject_of
 from attentest.trials.base import Columns, Conclusion, SimpleTrial
 from attentest.trials.finding import one_line
 from attentest.trials.reading import Reading
@@ -101,7 +102,7 @@ def test_a_finding_is_one_line_with_its_interval_and_signature(run: attentest.Ru
     )
 
 
-@pytest.mark.parametrize("name", [name for name in TRIALS if name != "information"])
+@pytest.mark.parametrize("name", [name for name in ON_RUNS if name != "information"])
 def test_the_number_of_every_trial_is_in_its_summary(run: attentest.Run, name: str) -> None:
     finding = run.trial(name, texts=12)
     assert finding.number is not None

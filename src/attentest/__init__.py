@@ -28,6 +28,7 @@ __all__ = [
     "calibrate",
     "compare",
     "export",
+    "finetune",
     "load",
     "open_run",
     "report",
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from attentest.estimator import AttentionClassifier
     from attentest.exports.export import export
     from attentest.reports.result import report
-    from attentest.runs import Run, open_run, train
+    from attentest.runs import Run, finetune, open_run, train
     from attentest.studies.run_study import StudyResult, study
     from attentest.trials import Finding, Subject, trial
 
@@ -66,7 +67,7 @@ __getattr__, __dir__ = lazy_names(
         "estimator": ["AttentionClassifier"],
         "exports.export": ["export"],
         "reports.result": ["report"],
-        "runs": ["Run", "open_run", "train"],
+        "runs": ["Run", "finetune", "open_run", "train"],
         "studies.run_study": ["StudyResult", "study"],
         "trials": ["Finding", "Subject", "trial"],
     },

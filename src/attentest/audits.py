@@ -20,13 +20,14 @@ from attentest.publish import alone_in, link_or_copy, replacing
 from attentest.reports.result import Page
 from attentest.reports.write import add_page
 from attentest.studies.audit import BUDGETS, plan_audit
-from attentest.studies.expand import StudyPlan
+from attentest.studies.expand import Finished, StudyPlan
 from attentest.studies.folder import PAGE, RESULTS, check_free
 from attentest.studies.results import RUN, SUMMARY, TRIAL, FindingRef, ModelResult, Summary, read_summary
 from attentest.studies.run_study import publishing
 from attentest.studies.steps.corpus import keep
 from attentest.studies.verdict import DEFINITIONS, check_thresholds
 from attentest.studies.verdict.judge import UNTESTED
+from attentest.training.encoder import is_pretrained
 from attentest.training.folder import AUDITED, FILES
 from attentest.training.keywords import SettingsGiven, takes
 from attentest.training.run import Run, choose_device, run_folder
@@ -84,6 +85,7 @@ class AuditGiven(CorpusGiven, SettingsGiven, total=False):
 
     budget: str
     model: Run | str | Path | None
+    labels: Mapping[str, str] | None
     rows: int | None
     texts: int | None
     device: str
@@ -115,9 +117,10 @@ def audit(
 
     `source` is a corpus (loaded, or anything that `load` takes, with `text`, `label` … as for `load` and other
     `options` of the corpus), a finished run or its folder, or a `Subject` with a model of your own. `model` is a
-    finished run on that corpus to audit instead of training one; `rows` and `texts` are at most so many instead of the
-    budget's. `controls=False` leaves out the models of known truth that the tests are checked with. All other keywords
-    are settings as for `train`.
+    finished run on that corpus to audit instead of training one, or the folder or hub name of a Hugging Face classifier
+    (`labels={"LABEL_0": "negative", …}` says which class each of its labels is, where names differ); `rows` and `texts`
+    are at most so many instead of the budget's. `controls=False` leaves out the models of known truth that the tests
+    are checked with. All other keywords are settings as for `train`.
     """
     check_thresholds(thresholds or {})
     make_runner = runner_for(engine, workers, address)
@@ -181,8 +184,11 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
         columns[name] = value
     settings = {name: chosen[name] for name in SettingsGiven.__annotations__ if name in chosen}
     model = chosen.get("model")
+    labels = chosen.get("labels")
     if isinstance(model, str | Path):
-        model = Run(model)
+        model = Finished(str(model), labels or {}) if is_pretrained(model) else Run(model)
+    if labels and not isinstance(model, Finished):
+        raise InputError("`labels` says which class each label of a Hugging Face classifier is; give that as `model`.")
     source, corpus, columns = _source(source, columns)
     budget = chosen.get("budget", "quick")
     planned = plan_audit(
@@ -198,6 +204,7 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
     )
     planned.settings = plain(
         {"budget": budget, "model": None if model is None else model.source, "controls": chosen.get("controls", True)}
+        | ({"labels": labels} if labels else {})
         | {name: chosen.get(name) for name in ("rows", "texts")}
         | {name: value for name, value in columns.items() if name != "data_dir"}
         | settings
@@ -227,9 +234,9 @@ def _bring_model(planned: StudyPlan, store: Store, results: Path) -> None:
     key = next(step.key for ref, step in planned.results.items() if ref.kind == RUN)
     if store.has(key):  # its training may have failed
         source = store.fetch(key)
-        make_folder(results / AUDITED)
         for name in FILES:
             if (source / name).is_file():
+                make_folder((results / AUDITED / name).parent)
                 link_or_copy(source / name, results / AUDITED / name)
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from attentest.engine.scheduler import Outcome
-from attentest.files import make_folder, write_bytes, write_json
+from attentest.files import is_file, make_folder, write_bytes, write_json
 from attentest.studies.calibration.models import KnownModel, read_models
 from attentest.studies.calibration.page import counted, left_out, markdown, roc_charts, table_of_models
 from attentest.studies.calibration.plan import REAL, plan_zoo, set_on
 from attentest.studies.calibration.rates import calibrate as rates_of
+from attentest.studies.folder import check_free
 from attentest.studies.run_study import USUAL, RunningGiven, run_planned, running
 from attentest.studies.verdict.calibration import FILE, Calibration
 from attentest.training.keywords import takes
@@ -51,6 +52,8 @@ def calibrate(
     """
     how = running(given)
     folder = Path(out)
+    if not is_file(folder / FILE):  # a finished one may have come without its results
+        check_free(folder, RESULTS, "a calibration")
     planned = plan_zoo(budget, corpus, options, device)
     outcome = run_planned(planned, folder / RESULTS, **how)
     return CalibrationResult(folder, summarise(folder, budget), outcome)

@@ -13,7 +13,7 @@ from attentest.corpora import build_corpus
 from attentest.corpora.corpus import FEWEST_ROWS
 from attentest.display.heatmaps import Heatmaps
 from attentest.errors import InputError, unknown_name
-from attentest.files import write_bytes
+from attentest.files import make_folder, write_bytes
 from attentest.runs import Run, train
 from attentest.training.folder import FILES
 from attentest.training.keywords import DEFAULTS, SettingsGiven, takes
@@ -111,8 +111,8 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """With the run's files, whose temporary folder another process would not have."""
         state: dict[str, Any] = dict(super().__getstate__())
         if "run_" in state:
-            there = (self.run_.path / name for name in FILES)
-            state["run_"] = {file.name: file.read_bytes() for file in there if file.is_file()}
+            there = {name: self.run_.path / name for name in FILES}
+            state["run_"] = {name: file.read_bytes() for name, file in there.items() if file.is_file()}
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -121,6 +121,7 @@ class AttentionClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             folder = tempfile.TemporaryDirectory(prefix="attentest-")
             for name in FILES:
                 if name in files:
+                    make_folder((Path(folder.name) / name).parent)
                     write_bytes(Path(folder.name) / name, files[name])
             state = {**state, "run_": Run(folder.name, folder)}
         super().__setstate__(state)

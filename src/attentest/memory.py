@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from attentest.errors import InputError
+from attentest.errors import InputError, brief
 
 _MEMINFO = Path("/proc/meminfo")
 # of the control group that a container or a batch job runs in: the limit, what of it is in use, and what of that are
@@ -22,6 +22,21 @@ def check_memory(needed: int, what: str) -> None:
     there = free_memory()
     if there is not None and needed > there:
         raise InputError(f"{what} would take about {_written(needed)} of memory, and {_written(there)} are free here.")
+
+
+def size_of(written: str) -> int:
+    """Bytes, from a size such as 500MB or 2GB."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", written, re.IGNORECASE)
+    size = 0 if found is None else float(found[1]) * 1000 ** " KMGT".index(found[2].upper() or " ")
+    if size < 1:
+        raise InputError(f"The memory '{brief(written)}' is not a size; write it as 500MB or 2GB.")
+    return int(size)
+
+
+def out_of_memory(error: Exception) -> bool:
+    """Whether this is what torch raises where memory is at its end, on a GPU or not."""
+    kind = type(error).__name__
+    return kind == "OutOfMemoryError" or isinstance(error, MemoryError) or "can't allocate memory" in str(error)
 
 
 def free_memory() -> int | None:

@@ -80,4 +80,5 @@ def _mine(make: Callable[Given, training.Run]) -> Callable[Given, Run]:
 
 
 train = _mine(training.train)
+finetune = _mine(training.finetune)
 open_run = _mine(training.open_run)

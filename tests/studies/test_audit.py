@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from page_tree import Tree
+from quick import ON_RUNS
 from test_engine import Here
 
 import attentest
@@ -28,7 +29,7 @@ from attentest.studies.audit import BUDGETS, plan_audit
 from attentest.studies.expand import StudyPlan
 from attentest.studies.verdict import DEFINITIONS
 from attentest.text.batches import Batch
-from attentest.trials import TRIALS, Subject, subject_of
+from attentest.trials import Subject, subject_of
 from attentest.trials.instances import ADVERSARIAL, ORIGINAL, PERMUTED, TRAINED
 
 SIZE: dict[str, Any] = {"epochs": 1, "dimension": 8, "hidden": 4}
@@ -55,7 +56,7 @@ def links(page: Path) -> list[Path]:
 def test_plan_of_each_budget(budget: str) -> None:
     chosen = BUDGETS[budget]
     expanded = plan_audit("planted", budget, columns=ROWS)
-    assert held(expanded, "trial") == list(TRIALS)
+    assert held(expanded, "trial") == ON_RUNS
     assert held(expanded, "experiment") == list(chosen.experiments)
     assert expanded.notes == []
     assert (expanded.study.rows, expanded.study.texts) == (chosen.rows, chosen.texts)
@@ -100,18 +101,18 @@ def test_what_a_hierarchical_model_cannot_stand_is_left_out_with_a_note(budget: 
     for name in out:
         assert any(note.startswith(f"The experiment {name} was left out: ") for note in expanded.notes)
     assert len(expanded.notes) == len(out)
-    assert held(expanded, "trial") == list(TRIALS)
+    assert held(expanded, "trial") == ON_RUNS
 
 
 def test_a_corpus_without_rationales_stands_no_trial_of_them(tmp_path: Path) -> None:
     file = tmp_path / "plain.csv"
     file.write_text("text,label\n" + "".join(f"film {i} is {'good' if i % 2 else 'bad'},{i % 2}\n" for i in range(40)))
-    assert held(plan_audit(str(file)), "trial") == [name for name in TRIALS if name not in ("rationale", "swaps")]
+    assert held(plan_audit(str(file)), "trial") == [name for name in ON_RUNS if name not in ("rationale", "swaps")]
 
 
 def test_a_run_alone_stands_the_trials(run: attentest.Run) -> None:
     expanded = plan_audit(str(run.path), texts=9)
-    assert held(expanded, "trial") == list(TRIALS)
+    assert held(expanded, "trial") == ON_RUNS
     assert held(expanded, "experiment") == []
     assert trained(expanded) == []
     assert "no comparison models" in expanded.notes[0]
@@ -160,7 +161,7 @@ def test_runs_that_cannot_be_taken(run: attentest.Run, tmp_path: Path) -> None:
     adversary = attentest.train(attentest.load("planted", rows=300), tmp_path / "adversary", **objective, **size)
     with pytest.raises(attentest.InputError, match=r"was trained to imitate another run.*; give the run alone"):
         plan_audit("planted", columns=columns, model=adversary)
-    assert held(plan_audit(str(adversary.path)), "trial") == list(TRIALS)
+    assert held(plan_audit(str(adversary.path)), "trial") == ON_RUNS
     (given.path / "result.json").unlink()
     for source, model in (("planted", given), (str(given.path), None)):
         with pytest.raises(attentest.InputError, match="is not finished; finish its training first"):
@@ -315,7 +316,7 @@ def own(run: attentest.Run) -> Subject:
 def test_a_model_of_ones_own_gets_a_page(own: Subject, tmp_path: Path) -> None:
     found = attentest.audit(own, tmp_path / "audit", thresholds={"exclusive.texts": 0.9})
     (block,) = found.report.blocks
-    assert [section.name for section in block.sections] == list(TRIALS)
+    assert [section.name for section in block.sections] == ON_RUNS
     assert len(block.instances) == 6
     assert found.answer("used") != "not tested"
     rulings = {r.criterion.name: r for v in found.verdicts for r in v.rulings}

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from divergence import divergence
+from quick import ON_RUNS
 from scipy.stats import kendalltau
 from sklearn.metrics import f1_score
 from test_engine import Here
@@ -25,7 +26,6 @@ from attentest.studies import comparison
 from attentest.studies.comparison import finding, instances_of_both, plan_comparison
 from attentest.studies.expand import StudyPlan
 from attentest.studies.run_study import run_planned
-from attentest.trials import TRIALS
 from attentest.trials.instances import SHOWN
 
 NAMES = ["small", "sibling"]
@@ -120,7 +120,7 @@ def test_a_whole_comparison(page: Report) -> None:
     assert len(both.instances) == SHOWN
     assert {variant.role for instance in both.instances for variant in instance.variants} == {"model"}
     for block in models:
-        assert [section.name for section in block.sections] == list(TRIALS)
+        assert [section.name for section in block.sections] == ON_RUNS
         assert len(block.verdicts) == 7
     assert page.lead.startswith("Two models")
 
@@ -128,7 +128,7 @@ def test_a_whole_comparison(page: Report) -> None:
 def test_differences_of_the_figures_that_both_have(page: Report) -> None:
     _, first, second = page.blocks
     own, others = ({s.name: s.summary for s in block.sections} for block in (first, second))
-    assert {row.trial for row in page.differences} == set(TRIALS)
+    assert {row.trial for row in page.differences} == set(ON_RUNS)
     for row in page.differences:
         assert row.first == own[row.trial][row.figure] or math.isnan(row.first.value)
         assert row.second == others[row.trial][row.figure] or math.isnan(row.second.value)
@@ -157,7 +157,7 @@ def test_runs_that_are_not_set_against_each_other(
     (note,) = expanded.notes
     assert note.startswith("The two models are not compared text by text: ")
     assert why in note
-    assert held(expanded, "small") == held(expanded, "other") == list(TRIALS)
+    assert held(expanded, "small") == held(expanded, "other") == ON_RUNS
 
 
 @pytest.mark.usefixtures("two_trials")
@@ -176,7 +176,7 @@ def test_runs_with_and_without_rationales(run: attentest.Run, tmp_path: Path) ->
     plain = attentest.train(attentest.load(file), tmp_path / "plain", **SIZE)
     expanded = plan_comparison(run, plain)
     assert "rationale" in held(expanded, "small")
-    assert held(expanded, "plain") == [name for name in TRIALS if name not in ("rationale", "swaps")]
+    assert held(expanded, "plain") == [name for name in ON_RUNS if name not in ("rationale", "swaps")]
 
 
 def test_the_same_run_twice_is_refused(run: attentest.Run, tmp_path: Path) -> None:

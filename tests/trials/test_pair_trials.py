@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from quick import QUICK
+from quick import ON_RUNS, QUICK
 
 import attentest
-from attentest.trials import TRIALS, hold, make_trial, subject_of
+from attentest.trials import hold, make_trial, subject_of
 from attentest.trials.reading import readings
 
 SMALL: dict[str, Any] = {"epochs": 2, "dimension": 12, "hidden": 8}
@@ -32,7 +32,7 @@ def asked(request: pytest.FixtureRequest) -> attentest.Run:
     return attentest.train(attentest.load("babi1-generated", rows=150), **SMALL, **request.param)
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.parametrize("name", ON_RUNS)
 def test_every_trial_on_pairs(asked: attentest.Run, name: str) -> None:
     finding = attentest.trial(name, asked, **QUICK.get(name, {}))
     assert finding.table["id"].to_pylist() == asked.predictions["id"].to_pylist()
@@ -40,7 +40,7 @@ def test_every_trial_on_pairs(asked: attentest.Run, name: str) -> None:
     assert finding.answer.endswith(".")
 
 
-@pytest.mark.parametrize("name", [n for n in TRIALS if n != "information"])
+@pytest.mark.parametrize("name", [n for n in ON_RUNS if n != "information"])
 def test_batches_change_nothing(asked: attentest.Run, name: str) -> None:
     """The second texts of half of the pairs are padded otherwise."""
     subject = subject_of(asked, texts=16)

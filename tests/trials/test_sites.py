@@ -19,7 +19,7 @@ from attentest.importance.erasure import leave_one_out, removed_probabilities
 from attentest.interventions import permuted, random_weights, softmax_within, sums_within, uniform_weights
 from attentest.models import Hierarchical
 from attentest.text.batches import Batch
-from attentest.trials import TRIALS, Subject, hold, make_trial, subject_of
+from attentest.trials import Subject, hold, make_trial, subject_of
 from attentest.trials.importance_sets import first_flip
 from attentest.trials.reading import Reading, read, readings
 from attentest.trials.reduced_weights import renormalised, without
@@ -45,7 +45,7 @@ def exact_reading(run: attentest.Run, site: str | None = None, texts: int = 12) 
 
 
 @every_site
-@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.parametrize("name", quick.ON_RUNS)
 def test_every_trial_gives_a_whole_finding_at_every_site(trained: attentest.Run, name: str, site: str) -> None:
     finding = attentest.trial(name, trained, site=site, texts=25, **QUICK.get(name, {}))
     assert finding.table.num_rows == 25
@@ -63,7 +63,9 @@ def test_every_trial_gives_a_whole_finding_at_every_site(trained: attentest.Run,
 
 
 @every_site
-@pytest.mark.parametrize("name", [n for n in TRIALS if n != "information"])  # that one is about all texts together
+@pytest.mark.parametrize(
+    "name", [n for n in quick.ON_RUNS if n != "information"]
+)  # that one is about all texts together
 def test_batches_and_order_change_nothing(trained: attentest.Run, name: str, site: str) -> None:
     subject = replace(subject_of(trained, texts=16, site=site), folder=None)
     (whole,) = hold([make_trial(name, **QUICK.get(name, {}))], subject)

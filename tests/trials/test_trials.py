@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from hand_model import HandModel, reading_of
-from quick import QUICK
+from quick import ON_RUNS, QUICK
 
 import attentest
-from attentest.trials import TRIALS, hold, make_trial, subject_of, trial_class
+from attentest.trials import hold, make_trial, subject_of, trial_class
 from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.reading import readings
 
@@ -26,7 +26,7 @@ def trained(request: pytest.FixtureRequest, corpus: attentest.Corpus) -> attente
     return attentest.train(corpus, epochs=2, dimension=12, hidden=8, encoder=request.param)
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.parametrize("name", ON_RUNS)
 def test_every_trial_gives_a_whole_finding(trained: attentest.Run, name: str, tmp_path: Path) -> None:
     finding = attentest.trial(name, trained, **QUICK.get(name, {}))
     assert finding.table["id"].to_pylist() == trained.predictions["id"].to_pylist()
@@ -51,7 +51,7 @@ def test_every_trial_gives_a_whole_finding(trained: attentest.Run, name: str, tm
     assert kind.needs
 
 
-@pytest.mark.parametrize("name", [n for n in TRIALS if n != "information"])  # that one is about all texts together
+@pytest.mark.parametrize("name", [n for n in ON_RUNS if n != "information"])  # that one is about all texts together
 def test_batches_and_order_change_nothing(trained: attentest.Run, name: str) -> None:
     subject = replace(subject_of(trained, texts=20), folder=None)
     (whole,) = hold([make_trial(name, **QUICK.get(name, {}))], subject)
@@ -74,7 +74,7 @@ def test_same_seed_same_table_other_seed_other_draws(own_run: attentest.Run) -> 
 
 def test_many_classes_take_the_general_ways() -> None:
     run = attentest.train(attentest.load("planted", rows=200, classes=4), epochs=1, dimension=8, hidden=4)
-    for name in TRIALS:
+    for name in ON_RUNS:
         finding = attentest.trial(name, run, **QUICK.get(name, {}))
         assert finding.table.num_rows == run.predictions.num_rows
     assert set(attentest.trial("adversary", run, steps=20).table["method"].to_pylist()) == {"search"}
@@ -86,7 +86,7 @@ def test_many_classes_take_the_general_ways() -> None:
     "name",
     [
         name
-        for name in TRIALS
+        for name in ON_RUNS
         if name not in ("correlation", "dispersion", "erasure", "information", "overlap", "rationale", "swaps")
     ],
 )

@@ -94,14 +94,19 @@ def chosen(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
 
 def named_values(pairs: Iterable[str]) -> dict[str, Any]:
     """What NAME=VALUE options say: numbers, names, truth values, null, or lists of these."""
-    options: dict[str, Any] = {}
+    return {name: _value(name, value) for name, value in written_pairs(pairs).items()}
+
+
+def written_pairs(pairs: Iterable[str]) -> dict[str, str]:
+    """What NAME=VALUE options say, as it is written."""
+    options: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise InputError(f"The option {brief(pair)} is not of the form NAME=VALUE.")
         if name in options:
             raise InputError(f"{brief(name)} was given twice; give it once.")
-        options[name] = _value(name, value)
+        options[name] = value
     return options
 
 

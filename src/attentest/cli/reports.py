@@ -21,6 +21,7 @@ from attentest.cli.options import (
     offering,
     option_of,
     with_options,
+    written_pairs,
 )
 from attentest.cli.streams import say, say_json
 from attentest.errors import InputError
@@ -98,7 +99,18 @@ def audit(
         budget_option("Budget: quick takes minutes, standard tens of minutes, paper hours to days."),
     ] = "quick",
     model: Annotated[
-        Path | None, Option(help="Finished run on the same corpus to audit, instead of training a model.")
+        str | None,
+        Option(
+            help="Finished run on the same corpus, or a Hugging Face classifier (folder or hub name), to audit instead "
+            "of training a model.",
+            metavar="FOLDER",
+        ),
+    ] = None,
+    labels: Annotated[
+        list[str] | None,
+        Option(
+            help="Class that a label of that classifier is, e.g. LABEL_0=negative; repeatable.", metavar="LABEL=CLASS"
+        ),
     ] = None,
     rows: Annotated[
         int | None, Option(help="Maximum number of rows, drawn evenly from splits and classes [set by the budget].")
@@ -136,6 +148,7 @@ def audit(
     asked: dict[str, Any] = {
         "budget": budget,
         "model": model,
+        "labels": written_pairs(labels or []) or None,
         "rows": rows,
         "texts": texts,
         "device": given["device"],

@@ -1,9 +1,10 @@
-"""attentest train and show."""
+"""attentest train, finetune and show."""
 
 from __future__ import annotations
 
+import inspect
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,11 +30,22 @@ from attentest.cli.signals import advise
 from attentest.cli.streams import say, say_json
 from attentest.errors import InputError
 from attentest.settings import settings_of
-from attentest.training.settings import GROUPS, known_settings
+from attentest.training.settings import FINE_TUNING, GROUPS, known_settings
 
 if TYPE_CHECKING:
     from attentest.display.heatmaps import Heatmaps
     from attentest.training.run import Run
+
+
+OF_ENCODERS = (  # settings of `train` that mean something for a pretrained encoder
+    *("max_tokens", "projection", "epochs", "batch_size", "lr", "weight_decay", "warmup", "freeze_layers"),
+    *("class_weights", "select_by", "patience", "seed"),
+)
+Source = Annotated[
+    str, Argument(help="Name of a corpus, a csv, tsv, jsonl or parquet file, a folder of such files, or hf:NAME.")
+]
+RunFolder = Annotated[Path, Option(help="Folder of the run.")]
+Overwrite = Annotated[bool, Option("--overwrite", help="Replace the run that is in that folder.")]
 
 
 @command()
@@ -42,12 +54,9 @@ if TYPE_CHECKING:
     *(option_of(one, group.capitalize()) for group, kind in GROUPS.items() for one in settings_of(kind)),
 )
 def train(
-    source: Annotated[
-        str,
-        Argument(help="Name of a corpus, a csv, tsv, jsonl or parquet file, a folder of such files, or hf:NAME."),
-    ],
-    out: Annotated[Path, Option(help="Folder of the run.")] = Path("runs/latest"),
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace the run that is in that folder.")] = False,
+    source: Source,
+    out: RunFolder = Path("runs/latest"),
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
     *,
     preset: Annotated[
@@ -64,6 +73,48 @@ def train(
     **given: Any,
 ) -> None:
     """Train a model on a text corpus and test it; run the same command again to resume."""
+    others = {"preset": preset, "start": start, "base": base}
+    _train(attentest.train, source, out, given, device, threads, as_json, overwrite=overwrite, **others)
+
+
+def _option(name: str) -> inspect.Parameter:
+    """The option of a setting, with the default that it has in `finetune`."""
+    group, one = known_settings()[name]
+    if name in FINE_TUNING:
+        one = replace(one, default=FINE_TUNING[name], about=replace(one.about, otherwise=None))
+    return option_of(one, group.capitalize())
+
+
+@command()
+@with_options(
+    *corpus_options(*NAMES),
+    *(_option(name) for name in OF_ENCODERS),
+)
+def finetune(
+    source: Source,
+    base: Annotated[str, Option(help="Folder or hub name of a pretrained encoder (Hugging Face).", metavar="FOLDER")],
+    out: RunFolder = Path("runs/latest"),
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+    *,
+    device: Device = "auto",
+    threads: Threads = None,
+    **given: Any,
+) -> None:
+    """Fine-tune a pretrained encoder on a text corpus and test it; run the same command again to resume."""
+    _train(attentest.finetune, source, out, given, device, threads, as_json, overwrite=overwrite, base=base)
+
+
+def _train(
+    make: Callable[..., Run],
+    source: str,
+    out: Path,
+    given: Mapping[str, Any],
+    device: str,
+    threads: int | None,
+    as_json: bool,
+    **others: Any,
+) -> None:
     from attentest.cli.terminal import TerminalListener
 
     if threads is not None:
@@ -72,17 +123,8 @@ def train(
         columns, options = corpus_arguments(given)
         corpus = attentest.load(source, **columns, **options)
         advise("Run the same command again to resume from the last epoch.")
-        run = attentest.train(
-            corpus,
-            out,
-            device=device,
-            overwrite=overwrite,
-            preset=preset,
-            start=start,
-            base=base,
-            listener=listener,
-            **chosen(given, known_settings()),
-        )
+        settings = chosen(given, known_settings())
+        run = make(corpus, out=out, device=device, listener=listener, **others, **settings)
     if as_json:
         say_json({"run": str(run.path), "test": run.metrics, "notes": run.notes, **run.settings["corpus"]})
         return

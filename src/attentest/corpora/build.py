@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from attentest.corpora.labels import encode_labels
 from attentest.corpora.remarks import remarks
 from attentest.errors import InputError
 
+_NOT_GIVEN = {split: f"No {split} split was given" for split in ("test", "dev")}
 _VISIBLE = r"[^\p{Z}\p{Cc}\p{Cf}]"  # more than blanks, NULs and marks without width
 
 
@@ -149,8 +151,19 @@ def _fill_splits(table: pa.Table, name: str, *, labelled: bool) -> tuple[pa.Tabl
                     f"{name}: every class has fewer than three training rows, too few to set some aside for {wanted}."
                 )
             split[chosen] = wanted
-            notes.append(f"No {wanted} split was given: {len(chosen):,} training rows were set aside for it.")
+            notes.append(f"{_NOT_GIVEN[wanted]}: {len(chosen):,} training rows were set aside for it.")
     return table.append_column("split", pa.array(split, pa.string())), notes
+
+
+def for_test(corpus: Corpus) -> Corpus:
+    """The corpus as a model that is trained already can be tested on it: on all rows if no test split was given."""
+    if not any(note.startswith(_NOT_GIVEN["test"]) for note in corpus.notes):
+        return corpus
+    place = corpus.table.column_names.index("split")
+    table = corpus.table.set_column(place, "split", pa.repeat("test", len(corpus)))
+    notes = [note for note in corpus.notes if not note.startswith(tuple(_NOT_GIVEN.values()))]
+    said = f"No test split was given, and nothing is trained: all {len(corpus):,} rows are tested on."
+    return replace(corpus, table=table, notes=(*notes, said))
 
 
 def _carve(rows: np.ndarray, strata: np.ndarray, share: float) -> np.ndarray:

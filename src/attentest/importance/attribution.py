@@ -18,9 +18,8 @@ from torch import Tensor
 from attentest.errors import InputError
 from attentest.importance.differentiation import constant, constants, differentiable
 from attentest.importance.gradients import normalised
-from attentest.models.protocol import EmbeddingModel
+from attentest.models.protocol import EmbeddingModel, hiding_id
 from attentest.text.batches import Batch
-from attentest.text.vocabulary import UNKNOWN
 
 TOKENS = 16_384  # in one pass of the model, padding counted
 
@@ -147,7 +146,7 @@ def _probability_with_tokens_left(
     def logits(presence: Float[Tensor, "samples tokens"]) -> Float[Tensor, "samples classes"]:
         left: Bool[Tensor, "samples tokens"] = presence.to(alone.ids.device) > 0
         copies = alone.take(torch.zeros(len(left), dtype=torch.long, device=left.device))
-        read = replace(copies, ids=copies.ids.where(left, UNKNOWN))
+        read = replace(copies, ids=copies.ids.where(left, hiding_id(model)))
         encoded = model.encode(read)
         attended = left | ~left.any(-1, keepdim=True)
         kept = None if copies.preset is None else normalised(copies.preset * attended, attended)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -15,9 +16,8 @@ from attentest.errors import unknown_name
 from attentest.importance.lstm_erasure import removed_from_bilstm, renormalised
 from attentest.importance.lstm_gradients import plain_bilstm
 from attentest.models.evaluation import evaluating
-from attentest.models.protocol import AttentionModel, BiasModel, EmptyTextModel, provides
+from attentest.models.protocol import AttentionModel, BiasModel, EmptyTextModel, hiding_id, provides
 from attentest.text.batches import Batch
-from attentest.text.vocabulary import UNKNOWN
 
 REMOVALS = ("remove", "mask")
 
@@ -105,7 +105,7 @@ def _run_again(
     model: AttentionModel, batch: Batch, removal: str, max_padded: int
 ) -> Float[Tensor, "batch tokens classes"]:
     """The whole model on a copy of the text for each removal."""
-    changed = _shortened if removal == "remove" else _masked
+    changed = _shortened if removal == "remove" else partial(_masked, hiding=hiding_id(model))
     texts, places = batch.mask.nonzero(as_tuple=True)
     second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
     copies = max(1, max_padded // (batch.mask.shape[1] + second))
@@ -133,10 +133,10 @@ def _left_of(batch: Batch, texts: Int[Tensor, "copies"], kept: Bool[Tensor, "cop
     return replace(copies, ids=copies.ids.gather(1, order), mask=mask, preset=preset, sentences=sentences)
 
 
-def _masked(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"]) -> Batch:
-    """A copy of a text for each place, with <unk> there."""
+def _masked(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"], hiding: int) -> Batch:
+    """A copy of a text for each place, with the token that hides others there."""
     copies = batch.select(texts)
-    return replace(copies, ids=copies.ids.scatter(1, places.unsqueeze(1), UNKNOWN))
+    return replace(copies, ids=copies.ids.scatter(1, places.unsqueeze(1), hiding))
 
 
 def _length_groups(lengths: Int[Tensor, "batch"], max_padded: int, shortest: int) -> Iterator[Int[Tensor, "group"]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from jaxtyping import Float
 from torch import Tensor
@@ -13,6 +14,11 @@ from attentest.models.hierarchical import Hierarchical
 from attentest.models.pair import Answers, PairClassifier, QueryPairClassifier
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL, ModelSettings
+
+if TYPE_CHECKING:
+    from attentest.models.pretrained.model import Pretrained
+
+Trainable: TypeAlias = "Reader | Pretrained"
 
 SINGLE_MODELS = {"context": Classifier, "context+mean": MeanClassifier}  # by decoder
 PAIR_MODELS = {"context": PairClassifier, "context+query": QueryPairClassifier}

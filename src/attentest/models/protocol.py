@@ -14,6 +14,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentest.text.batches import Batch
+from attentest.text.vocabulary import UNKNOWN
 
 Weights = Mapping[str, Float[Tensor, "batch *rows tokens"]]  # site -> weights; rows are heads, or heads × queries
 
@@ -94,6 +95,21 @@ class EmptyTextModel(AttentionModel, Protocol):
 
 
 @runtime_checkable
+class SizedModel(AttentionModel, Protocol):
+    """Knows about how much memory it takes."""
+
+    def bytes_of_a_token(self, longest: int) -> int:
+        """Of one token, in a batch of texts that are at most so long."""
+
+
+@runtime_checkable
+class HidingModel(AttentionModel, Protocol):
+    """Has a token of its own that stands for one that is hidden."""
+
+    def hiding_id(self) -> int: ...
+
+
+@runtime_checkable
 class MultiSiteModel(AttentionModel, Protocol):
     """Has sites whose items differ (words, sentences), and can be seen from each of them."""
 
@@ -141,7 +157,24 @@ class LayersModel(AttentionModel, Protocol):
     def changed(
         self, batch: Batch, change: Change, sites: Collection[str] | None = None
     ) -> Float[Tensor, "batch classes"]:
-        """Logits while `change` replaces the weights at these sites, or at all."""
+        """Logits while `change` replaces the weights at these sites, or at all; it gets all texts of the batch."""
+
+
+@runtime_checkable
+class HeadValuesModel(LayersModel, Protocol):
+    """Tells what the weights of each head act on, so that other weights with the same output can be found."""
+
+    def values_at(
+        self, batch: Batch, site: str
+    ) -> tuple[
+        Float[Tensor, "batch heads queries keys"],
+        Float[Tensor, "batch heads keys size"] | None,
+        Bool[Tensor, "batch heads queries keys"],
+    ]:
+        """The model's weights at a site, the values that they weight (None if unknown), and what is allowed."""
+
+    def special_keys(self, batch: Batch) -> Bool[Tensor, "batch keys"]:
+        """True on the keys that the model adds to the text."""
 
 
 @runtime_checkable
@@ -164,6 +197,11 @@ Capability = TypeVar("Capability", bound=AttentionModel)
 def attention_of(model: AttentionModel, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
     """One weight for each token: of the first site, or what all heads say together."""
     return model.explained(encoded, weights) if provides(model, RowsModel) else weights[model.sites[0]]
+
+
+def hiding_id(model: AttentionModel) -> int:
+    """The token that stands for a hidden one: the model's own, or that of unknown words."""
+    return model.hiding_id() if provides(model, HidingModel) else UNKNOWN
 
 
 def provides(model: object, capability: type[Capability]) -> TypeGuard[Capability]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import PurePath
 
-from attentest.errors import InputError
+from attentest.errors import InputError, brief
 from attentest.models.parts import Part, choose
 from attentest.settings import check_values, setting
 
@@ -24,6 +25,7 @@ PAIRINGS = {
         "the second text is read from where the first ended (Vashishth et al. 2019 eq. 3)", lambda: None
     ),
 }
+PRETRAINED_PROJECTIONS = ("softmax", "uniform")  # at every layer
 
 
 def registries() -> dict[str, Mapping[str, Part]]:
@@ -91,11 +93,19 @@ class ModelSettings:
         choices=_parts("decoder"),
         metavar="NAME",
     )
+    pretrained: str | None = setting(
+        None,
+        "Pretrained encoder to fine-tune instead of all these parts: a Hugging Face folder or hub name.",
+        otherwise="",
+        metavar="FOLDER|NAME",
+    )
 
     def __post_init__(self) -> None:
         for name, registry in registries().items():
             choose(name, getattr(self, name), registry)
         check_values(self)
+        if self.pretrained is not None:
+            self._check_pretrained()
         if self.pairing == "conditional" and self.encoder != "bilstm":
             raise InputError(f"The pairing 'conditional' needs the encoder bilstm, not {self.encoder}.")
         if self.structure == HIERARCHICAL and self.decoder == "context+mean":
@@ -106,9 +116,24 @@ class ModelSettings:
                 "weights within sentences; use `structure='flat'`."
             )
 
+    def _check_pretrained(self) -> None:
+        if not self.pretrained:
+            raise InputError("pretrained is empty; give the folder or the hub name of an encoder.")
+        for one in fields(self):
+            given = getattr(self, one.name)
+            if one.name not in ("pretrained", "projection") and given != one.default:
+                raise InputError(f"A pretrained encoder has its own parts; {one.name} {brief(given)} cannot be set.")
+        if self.projection not in PRETRAINED_PROJECTIONS:
+            raise InputError(
+                f"The projection '{self.projection}' is not possible in a pretrained encoder; choose "
+                f"{' or '.join(PRETRAINED_PROJECTIONS)}."
+            )
+
     @property
     def name(self) -> str:
         """As tables of published figures name it: encoder and alignment, and what a decoder sees beside the text."""
+        if self.pretrained is not None:
+            return PurePath(self.pretrained).name or self.pretrained
         encoder = "conditional" if self.pairing == "conditional" else self.encoder
         if self.structure == HIERARCHICAL:
             usual = (self.encoder, self.alignment) == ("bilstm", "additive")

@@ -385,7 +385,9 @@ def _lacks(summary: Summary) -> list[str]:
     without = bool(summary.blocks) and (EXPERIMENT, Controls.name) not in done and not told
     controls = [LEFT_OUT if trained else NO_CONTROLS] if without else []
     made_here = any(about.settings is not None for about in summary.blocks.values())
-    missing = [name for name in TRIALS if not trial_class(name).needs_rationale and (TRIAL, name) not in done]
+    kinds = {name: trial_class(name) for name in TRIALS}
+    always = [name for name, kind in kinds.items() if not kind.needs_rationale and not kind.needs_layers]
+    missing = [name for name in always if (TRIAL, name) not in done]
     if summary.kind != "audit" or not made_here or not missing:
         return controls
     names = ", ".join(missing)

@@ -10,13 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from attentest.display.heatmaps.heatmap import window
+from attentest.display.heatmaps.heatmap import joined, window
 from attentest.errors import InputError
 from attentest.files import read_foreign_table, write_whole
 from attentest.reports.contents import Instance, Role, Variant
 from attentest.trials.instances import ADVERSARIAL, ORIGINAL, PERMUTED, SCHEMA, TRAINED
 
 LONGEST = 120  # tokens shown of a text
+_OPTIONAL = ("second", "label", "rationale", "in_second")
 ROLES: dict[str, Role] = {
     ORIGINAL: "original",
     PERMUTED: "permuted",
@@ -35,6 +36,8 @@ def read_instances(path: Path) -> list[Instance]:
 def _rows(path: Path) -> list[dict[str, Any]]:
     """As they must be, whoever wrote the file."""
     table = read_foreign_table(path)
+    if "in_second" not in table.column_names:  # earlier versions had weights on one text of a pair
+        table = table.append_column("in_second", pa.nulls(table.num_rows, pa.int32()))
     if not set(SCHEMA.names) <= set(table.column_names):
         raise InputError(f"{path} was not written by this version of attentest.")
     try:
@@ -43,17 +46,39 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         raise InputError(f"{path} is damaged: its columns are not those of heat maps.") from error
     if not all(map(_is_whole, rows)):
         raise InputError(f"{path} is damaged: a text lacks what its heat map needs.")
-    return rows
+    return [_joined(row) if row["in_second"] else row for row in rows]
+
+
+def _joined(row: dict[str, Any]) -> dict[str, Any]:
+    """A pair with weights on both texts, as one text."""
+    places = list(zip(row["start"], row["end"], strict=True))
+    text, places = joined(row["text"], row["second"], places, row["in_second"])
+    return row | {
+        "text": text,
+        "second": None,
+        "start": [start for start, _ in places],
+        "end": [end for _, end in places],
+    }
 
 
 def _is_whole(row: dict[str, Any]) -> bool:
-    if any(row[name] is None for name in SCHEMA.names if name not in ("second", "label", "rationale")):
+    if any(row[name] is None for name in SCHEMA.names if name not in _OPTIONAL):
         return False
     lists = [row["start"], row["end"], row["weight"], *([row["rationale"]] if row["rationale"] else [])]
     if any(len(one) != len(row["start"]) or None in one for one in lists) or not row["start"]:
         return False
-    ends = [end for place in zip(row["start"], row["end"], strict=True) for end in place]
-    return ends == sorted(ends) and ends[0] >= 0 and ends[-1] <= len(row["text"])
+    places = list(zip(row["start"], row["end"], strict=True))
+    in_second = row["in_second"] or 0
+    if not 0 <= in_second < len(places) or (in_second and row["second"] is None):
+        return False
+    first, rest = places[: len(places) - in_second], places[len(places) - in_second :]
+    return _lie_in(row["text"], first) and (not rest or _lie_in(row["second"], rest))
+
+
+def _lie_in(text: str, places: Sequence[tuple[int, int]]) -> bool:
+    """Whether these are places in the text, one after the other."""
+    ends = [end for place in places for end in place]
+    return ends == sorted(ends) and ends[0] >= 0 and ends[-1] <= len(text)
 
 
 def _instance(rows: Sequence[dict[str, Any]]) -> Instance:

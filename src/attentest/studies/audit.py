@@ -13,13 +13,25 @@ from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError, unknown_name
 from attentest.files import is_folder
 from attentest.models.settings import HIERARCHICAL
-from attentest.studies.expand import CHEAP, StudyPlan, add_corpus, add_run, mean_tokens, refuse_added, unusual
+from attentest.studies.expand import (
+    CHEAP,
+    Finished,
+    StudyPlan,
+    add_corpus,
+    add_finished,
+    add_run,
+    mean_tokens,
+    refuse_added,
+    unusual,
+)
 from attentest.studies.experiments import make_experiment
 from attentest.studies.experiments.controls import Controls
 from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.schema import Study
+from attentest.training.encoder import hash_of_base
+from attentest.training.fine_tuning import check_fine_tuning
 from attentest.training.run import Run
-from attentest.training.settings import check_setting, sort_settings
+from attentest.training.settings import FINE_TUNING, check_setting, sort_settings
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.rationale import Rationale
 
@@ -115,7 +127,7 @@ def plan_audit(
     budget: str = "quick",
     *,
     columns: Mapping[str, Any] | None = None,
-    model: Run | None = None,
+    model: Run | Finished | None = None,
     rows: int | None = None,
     texts: int | None = None,
     training: Mapping[str, Any] | None = None,
@@ -125,7 +137,8 @@ def plan_audit(
     """The plan, with sentences about what is left out of it.
 
     `source` is a corpus or what `attentest.load` takes, a finished run or the folder of one. A run alone can stand the
-    trials that need no training; a corpus with the run that was trained on it (`model`) can stand all.
+    trials that need no training; a corpus with the run that was trained on it (`model`) can stand all, and one with a
+    model that was trained elsewhere those that need no training.
     """
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
@@ -148,6 +161,10 @@ def plan_audit(
     corpus = source if isinstance(source, Corpus) else load(source, **(columns or {}))
     name = f"{corpus.name}@{corpus.fingerprint()}" if isinstance(source, Corpus) else source
     chosen = replace(chosen, rows=_rows_for(corpus, chosen, rows), texts=texts or chosen.texts)
+    if isinstance(model, Finished):
+        if given:
+            raise InputError(f"{model.source} is trained already; {', '.join(given)} cannot be set.")
+        return _of_finished(corpus, name, dict(columns or {}), budget, chosen, model, device)
     if model is not None:  # all others are trained and tested on its texts, however many these are
         given = _settings_of(model, corpus if rows is None else corpus.sample(rows), name, given)
         chosen = replace(chosen, rows=rows)
@@ -175,13 +192,14 @@ def _of_corpus(
     model: Run | None,
     device: str,
 ) -> StudyPlan:
-    settings = {**(budget.training if model is None else {}), **given}
+    usual = budget.training if given.get("pretrained") is None else FINE_TUNING
+    settings = {**(usual if model is None else {}), **given}
     if settings.get("objective", "labels") != "labels":
         raise InputError(f"The objective '{settings['objective']}' cannot be used in an audit, which trains on labels.")
     if settings.get("projection", "").partition(":")[0] in GIVEN:
         raise InputError(f"The projection '{settings['projection']}' has no learned weights to audit; choose another.")
     sort_settings(corpus, settings)  # a sentence now rather than a failed step later
-    left_out = _left_out(settings, budget.experiments, corpus.kind)
+    left_out = _left_out(settings, budget.experiments, corpus)
     study = Study(
         name=f"audit of {corpus.name}",
         title=f"Audit of {corpus.name}",
@@ -198,6 +216,27 @@ def _of_corpus(
     notes = [f"The experiment {key} was left out: {why}" for key, why in left_out.items()]
     expanded = StudyPlan(study, name, "audit", notes, device=device)
     add_corpus(expanded, source, columns, corpus, model)
+    return expanded
+
+
+def _of_finished(
+    corpus: Corpus, source: str, columns: dict[str, Any], name: str, budget: Budget, model: Finished, device: str
+) -> StudyPlan:
+    study = Study(
+        name=f"audit of {model.name} on {corpus.name}",
+        title=f"Audit of {model.name} on {corpus.name}",
+        corpora=(source,),
+        columns=columns,
+        rows=budget.rows,
+        texts=budget.texts,
+        trials=trials_of(budget, corpus.has_rationale),
+    )
+    notes = [
+        f"The experiment {key} was left out: one finished model was given, and it needs others trained as that was."
+        for key in budget.experiments
+    ]
+    expanded = StudyPlan(study, name, "audit", notes, device=device)
+    add_finished(expanded, source, columns, corpus, model)
     return expanded
 
 
@@ -223,7 +262,8 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
 
 def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
     refuse_added("trial", TRIALS, TRIALS)
-    names = [name for name in TRIALS if rationales or not trial_class(name).needs_rationale]
+    kinds = {name: trial_class(name) for name in TRIALS}
+    names = [name for name, kind in kinds.items() if not kind.needs_layers and (rationales or not kind.needs_rationale)]
     found = {name: dict(budget.trials.get(name, {})) for name in names}
     for name, settings in found.items():
         if budget.texts is not None and trial_class(name).cost <= CHEAP:
@@ -256,7 +296,26 @@ def _settings_of(model: Run, corpus: Corpus, source: str, given: Mapping[str, An
             f"{model.path} was trained to imitate another run, so no comparison models can be trained; give the run "
             "alone, as the source."
         )
-    return {**model.settings["text"], **unusual(model.settings["model"]), **model.settings["training"]}
+    found = {**model.settings["text"], **unusual(model.settings["model"]), **model.settings["training"]}
+    if model.record.pretrained is not None:
+        found["pretrained"] = _base_of(model)
+    return found
+
+
+def _base_of(model: Run) -> str:
+    """The encoder that a run started from, which comparison models start from, too."""
+    base = model.record.pretrained_from
+    if base is None:
+        raise InputError(
+            f"{model.path} was not trained here, so no comparison models can be trained as it was; give the run alone, "
+            "as the source."
+        )
+    if hash_of_base(base) != model.record.pretrained:
+        raise InputError(
+            f"{base} is not the encoder that {model.path} started from any more, so no comparison models can be "
+            "trained; give the run alone, as the source."
+        )
+    return base
 
 
 def _of_model(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,7 +325,9 @@ def _of_model(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _left_out(settings: Mapping[str, Any], experiments: Mapping[str, Mapping[str, Any]], kind: str) -> dict[str, str]:
+def _left_out(
+    settings: Mapping[str, Any], experiments: Mapping[str, Mapping[str, Any]], corpus: Corpus
+) -> dict[str, str]:
     """Experiments whose models cannot be made of this one, and why."""
     hierarchical = settings.get("structure") == HIERARCHICAL
     found = {}
@@ -274,6 +335,19 @@ def _left_out(settings: Mapping[str, Any], experiments: Mapping[str, Mapping[str
         trainings = [t for t in make_experiment(name, own).trainings() if not t.optional]
         if hierarchical and any(t.base or t.preset or t.settings.get("projection") == "random" for t in trainings):
             found[name] = "it is not possible with a hierarchical model."
-        elif kind != "single" and any(t.planted for t in trainings):
+        elif corpus.kind != "single" and any(t.planted for t in trainings):
             found[name] = "words are planted into single texts only."
+        elif not all(_fits_encoder({**settings, **t.settings}, corpus) for t in trainings):
+            found[name] = "it trains parts or weights that a pretrained encoder does not have."
     return found
+
+
+def _fits_encoder(settings: Mapping[str, Any], corpus: Corpus) -> bool:
+    """Whether a pretrained encoder, if that is what is audited, can be trained like this."""
+    if settings.get("pretrained") is None:
+        return True
+    try:
+        check_fine_tuning(sort_settings(corpus, settings))
+    except InputError:
+        return False
+    return True

@@ -20,10 +20,11 @@ from attentest.studies.expand import STEPS, StudyPlan, add_run
 from attentest.studies.experiments.base import Difference, difference, padded, tidy_head
 from attentest.studies.schema import Study
 from attentest.training.run import Run
+from attentest.training.tables import items_of
 from attentest.trials.base import Chart, column
 from attentest.trials.charts import class_groups, histograms
 from attentest.trials.finding import Finding
-from attentest.trials.instances import SCHEMA, SHOWN
+from attentest.trials.instances import SCHEMA, SHOWN, shown_words
 from attentest.version import __version__
 
 NAME = "comparison"
@@ -146,14 +147,14 @@ def instances_of_both(names: list[str], a: Run, b: Run, seed: int = 0) -> pa.Tab
     rows = np.sort(np.random.default_rng(seed).permutation(len(apart.jsd))[:SHOWN])
     nothing = Difference(np.zeros_like(apart.tvd), np.zeros_like(apart.jsd), apart.classes)
     sides = [
-        (name, run.predictions.take(rows).to_pylist(), run.attention.take(rows).to_pylist(), run.shares, away)
+        (name, run.predictions.take(rows).to_pylist(), run.attention.take(rows).to_pylist(), run.word_shares, away)
         for name, run, away in zip(names, (a, b), (nothing, apart), strict=True)
     ]
     found: list[dict[str, Any]] = []
     for place, row in enumerate(rows.tolist()):
         for name, said, tokens, shares, away in sides:
             about = {key: said[place].get(key) for key in ("id", "text", "second", "label", "predicted")}
-            spans = {key: tokens[place].get(key) for key in ("start", "end", "rationale")}
+            spans = shown_words(items_of(tokens[place]), tokens[place].get("rationale"))
             measured = {"tvd": float(away.tvd[row]), "jsd": float(away.jsd[row]), "weight": shares[row]}
             probability = max(said[place]["probability"])
             found.append({**about, **spans, **measured, "variant": name, "probability": probability})

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.corpora import load
+from attentest.corpora.build import for_test
 from attentest.corpora.corpus import Corpus
 from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
@@ -23,6 +24,7 @@ from attentest.studies.results import BASELINE, EXPERIMENT, INSTANCES, RUN, TRIA
 from attentest.studies.schema import BUDGETS, LEAST, OF_PLACE, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
+from attentest.training.encoder import hash_of_base, place_of
 from attentest.training.folder import FILES
 from attentest.training.run import Run
 from attentest.training.settings import sort_settings
@@ -32,6 +34,7 @@ from attentest.trials.instances import HEAT_MAPS, SHOWN
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
 TRAINING_COST, TRIAL_COST, BASELINE_COST, START = 2.5e-5, 5e-5, 5e-6, 2.0
+ENCODER_COST = 80  # times as much for a small pretrained encoder
 CHARACTERS = 5.5  # of a token with what follows it, about
 PLANTED, PLANTED_ROWS = 0.6, 2000  # the share of rows with planted words, and how many rows there are at most
 CHEAP = 2  # trials of a model that cost no more share one reading of its texts, and so do the others
@@ -179,6 +182,41 @@ def take(plan: Plan, run: Run) -> Step:
     )
 
 
+@dataclass(frozen=True)
+class Finished:
+    """A model that was trained elsewhere: the folder or the hub name of a Hugging Face classifier.
+
+    `labels` says which class each of its labels is, where their names differ.
+    """
+
+    source: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return ModelSettings(pretrained=self.source).name
+
+
+def add_finished(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus, model: Finished) -> None:
+    """What needs no training, for a model that was trained elsewhere on texts that nobody knows."""
+    prepared, corpus = prepare(found, source, options, corpus)
+    corpus = for_test(corpus)
+    settings = {"name": model.name, "pretrained_hash": hash_of_base(model.source), "labels": dict(model.labels)}
+    found.first_models[corpus.name] = model.name
+    block = _Block(found.study, found.plan, corpus, prepared, {}, {"pretrained": model.source}, 0, device=found.device)
+    block.taken = found.plan.add(
+        f"take {model.name}",
+        f"{STEPS}.finished:run",
+        settings,
+        {"corpus": prepared},
+        places={"pretrained": place_of(model.source), "device": found.device},
+        seconds=START + _tokens(corpus, None)[1] * TRIAL_COST * ENCODER_COST,
+    )
+    block.add(found.results)
+    if (corpus.split == "train").any():
+        block.add_baseline(found.results)
+
+
 def models_for(study: Study, corpus: Corpus) -> Sequence[Mapping[str, Any]]:
     """Models that say how they read pairs are for those, and the others for single texts, unless there are no such."""
     asked = [model for model in study.models if model.get("decoder") in PAIR_MODELS or "pairing" in model]
@@ -206,6 +244,11 @@ class _Block:
     name: str | None = None  # what it is called instead of by its corpus and model
     device: str = "auto"
     planted: set[str] = field(default_factory=set)  # labels of the trainings on planted words
+
+    @property
+    def size(self) -> float:
+        """How much more than one of ours the model costs, about."""
+        return 1 if self.model.get("pretrained") is None else ENCODER_COST
 
     def add_baseline(self, results: dict[ResultRef, Step]) -> None:
         """What a classifier without attention makes of the same tokens."""
@@ -258,7 +301,7 @@ class _Block:
     def _label(self, label: str) -> str:
         if self.name is not None:
             return self.name
-        named = ("encoder", "alignment", "structure", "pairing", "decoder")
+        named = ("encoder", "alignment", "structure", "pairing", "decoder", "pretrained")
         more = [
             f"{value}" if key == "projection" else f"{key}={value}"
             for key, value in self.model.items()
@@ -269,13 +312,16 @@ class _Block:
         return f"{self.corpus.name} {kind}{seed}" + ("" if label == BASE else f", {label}")
 
     def _train(self, label: str, settings: Mapping[str, Any], others: Mapping[str, Step]) -> Step:
-        cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST
+        cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST * self.size
         assert self.prepared is not None
         inputs = {"corpus": self._plant(self.prepared) if label in self.planted else self.prepared, **others}
         check_vectors(settings.get("vectors", "random"))  # a message now rather than a failed step later
         vectors = Path(settings.get("vectors", "random"))
         settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if is_file(vectors) else {})
         name, places = f"train {self._label(label)}", {"device": self.device}
+        base = settings.pop("pretrained", None)
+        if base is not None:  # the key has its hash: where it lies is no matter
+            settings["pretrained_hash"], places["pretrained"] = hash_of_base(base), place_of(base)
         return self.plan.add(name, f"{STEPS}.training:run", settings, inputs, places=places, seconds=cost)
 
     def _plant(self, prepared: Step) -> Step:
@@ -310,7 +356,7 @@ class _Block:
             {"run": run},
             modules=(kind.__module__,),
             places={"device": self.device},
-            seconds=START + tokens * TRIAL_COST * kind.cost,
+            seconds=START + tokens * TRIAL_COST * kind.cost * self.size,
             together=f"{run.key} {texts} {marked} {site} {'cheap' if kind.cost <= CHEAP else 'dear'}",
         )
 

@@ -27,7 +27,7 @@ TABLES = ("ours", "means", "beside_published", "directions")
 PAGE, VERDICT = "report.html", "verdict.json"
 RESULTS = {  # what a study, an audit or a comparison may leave in its folder
     *("findings", "figures", HEAT_MAPS, "comparison", "summary.json", "summary.md", PAGE, VERDICT),
-    *(f"{AUDITED}/{name}" for name in FILES),  # trials and pages of the audited model's own stay
+    *(f"{AUDITED}/{name.partition('/')[0]}" for name in FILES),  # trials and pages of the audited model's own stay
     *(f"{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")),
 }
 STATUS, PLAN = "status.json", "plan.json"

@@ -151,7 +151,10 @@ def training_batches(
         yield make_batch(data, rows[places])
 
 
-def inference_batches(data: TokenizedCorpus, rows: np.ndarray, max_padded: int = 16_384) -> Iterator[Batch]:
+TOKENS_AT_ONCE = 16_384  # padding counted
+
+
+def inference_batches(data: TokenizedCorpus, rows: np.ndarray, max_padded: int = TOKENS_AT_ONCE) -> Iterator[Batch]:
     """All of `rows`, shortest first, at most `max_padded` tokens (padding counted) a batch."""
     lengths = data.sequences.lengths[rows]
     order = np.argsort(lengths, kind="stable")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -64,6 +64,8 @@ def joined(parts: Sequence[Items]) -> Items:
 
 class TextTokenizer(Protocol):
     """What splits texts: words by rule, or word pieces of a pretrained model."""
+
+    in_pieces: ClassVar[bool]  # whether tokens are parts of words, and the two texts of a pair are read as one
 
     def tokens(self, text: str) -> list[str]: ...
 

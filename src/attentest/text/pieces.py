@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class PieceVocabulary(Vocabulary):
 @dataclass(frozen=True)
 class PieceTokenizer:
     """A tokenizer of the library `tokenizers`; with `special` its special tokens count as items of a text."""
+
+    in_pieces: ClassVar[bool] = True
 
     definition: str  # as in a tokenizer.json
     special: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 from unicodedata import category
 
 import numpy as np
@@ -30,6 +31,8 @@ _DIGIT = re.compile(r"\d")
 @dataclass(frozen=True)
 class Tokenizer:
     """Splits text by the rules of the settings; `spans` say where each token came from."""
+
+    in_pieces: ClassVar[bool] = False
 
     settings: TextSettings
 

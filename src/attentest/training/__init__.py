@@ -8,10 +8,10 @@ from attentest.progress import Listener
 if TYPE_CHECKING:
     from attentest.training.run import Run, open_run
     from attentest.training.settings import TrainingSettings
-    from attentest.training.train_model import train
+    from attentest.training.train_model import finetune, train
 
-__all__ = ["Listener", "Run", "TrainingSettings", "open_run", "train"]
+__all__ = ["Listener", "Run", "TrainingSettings", "finetune", "open_run", "train"]
 
 __getattr__, __dir__ = lazy_names(
-    __name__, {"run": ["Run", "open_run"], "settings": ["TrainingSettings"], "train_model": ["train"]}
+    __name__, {"run": ["Run", "open_run"], "settings": ["TrainingSettings"], "train_model": ["finetune", "train"]}
 )

@@ -12,22 +12,22 @@ from torch import Tensor
 
 from attentest.errors import InputError
 from attentest.files import checked
-from attentest.models.reader import Reader
+from attentest.models.build import Trainable
 from attentest.training.fit import Progress
 from attentest.training.folder import DamagedRunError
-from attentest.training.optimizer import PaperOptimizer
+from attentest.training.optimizer import Optimizer
 from attentest.training.tensors import StoredTensors, read_tensors, write_tensors
 
 NAME = "checkpoint.safetensors"  # in folder.FILES too
 
 
-def save_checkpoint(folder: Path, model: Reader, optimizer: PaperOptimizer, progress: Progress) -> None:
+def save_checkpoint(folder: Path, model: Trainable, optimizer: Optimizer, progress: Progress) -> None:
     parts = {"model": model.state_dict(), "best": progress.best, "optimizer": optimizer.tensors()}
     tensors = {f"{part}/{name}": value for part, named in parts.items() for name, value in named.items()}
     write_tensors(folder / NAME, tensors, {"history": json.dumps(progress.history)})
 
 
-def load_checkpoint(folder: Path, model: Reader, optimizer: PaperOptimizer) -> Progress:
+def load_checkpoint(folder: Path, model: Trainable, optimizer: Optimizer) -> Progress:
     """Put model and optimiser back to where the checkpoint in `folder` left them; a fresh start if there is none.
 
     Nothing is put back of one that is damaged.

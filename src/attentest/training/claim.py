@@ -80,4 +80,7 @@ def _is_same(stored: Mapping[str, Any], identity: Mapping[str, Any]) -> bool:
         given = completed[group]
         if isinstance(given, dict):
             completed[group] = plain(asdict(kind())) | given
+    if isinstance(completed["model"], dict) and "pretrained" in identity:
+        # the hash beside it says which encoder it is, by whatever name
+        completed["model"] |= {"pretrained": identity["model"]["pretrained"]}
     return completed == identity

@@ -13,12 +13,12 @@ from torch import Tensor
 
 from attentest.errors import InputError
 from attentest.measures.classification import classification_metrics
-from attentest.models.reader import Reader
+from attentest.models.build import Trainable
 from attentest.text.batches import Batch, training_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.objectives import Adversary, Labels, Objective
-from attentest.training.optimizer import PaperOptimizer
-from attentest.training.predict import predict
+from attentest.training.optimizer import Optimizer
+from attentest.training.predict import Around, as_it_is, predict
 from attentest.training.settings import TrainingSettings
 
 
@@ -40,18 +40,19 @@ class Progress:
 
 
 Watch = Callable[[int, int], None]  # batches done, batches in all
-Save = Callable[[Reader, PaperOptimizer, Progress], None]
+Save = Callable[[Trainable, Optimizer, Progress], None]
 
 
 def fit(
-    model: Reader,
-    optimizer: PaperOptimizer,
+    model: Trainable,
+    optimizer: Optimizer,
     data: TokenizedCorpus,
     settings: TrainingSettings,
     *,
     objective: Objective | None = None,
     device: torch.device | str = "cpu",
     progress: Progress | None = None,
+    around: Around = as_it_is,
     watch: Watch = lambda done, total: None,
     save: Save = lambda model, optimizer, progress: None,
 ) -> Progress:
@@ -69,14 +70,14 @@ def fit(
             torch.manual_seed(int(order.integers(2**62)))
             model.train()
             for done, batch in enumerate(training_batches(data, train, settings.batch_size, order), 1):
-                loss += training_step(model, optimizer, batch.to(device), objective)
+                loss += training_step(model, optimizer, batch.to(device), objective, around)
                 watch((epoch - 1) * per_epoch + done, settings.epochs * per_epoch)
         model.eval()
         if not math.isfinite(loss):
             raise InputError(
                 f"Training diverged in epoch {epoch} (the loss is {loss}); try a lower `lr` than {settings.lr}."
             )
-        found = predict(model, data, dev, device)
+        found = predict(model, data, dev, device, around)
         metrics = classification_metrics(data.labels[dev], found.probabilities)
         score = -loss / len(train) if settings.select_by == "loss" else metrics[settings.select_by]
         # with a single class in dev there is no AUC; accuracy still tells epochs apart
@@ -98,10 +99,14 @@ def labels_of(data: TokenizedCorpus, settings: TrainingSettings, device: torch.d
     return Labels(class_weights(labels, len(data.corpus.classes), weigh).to(device))
 
 
-def training_step(model: Reader, optimizer: PaperOptimizer, batch: Batch, objective: Objective) -> float:
+def training_step(
+    model: Trainable, optimizer: Optimizer, batch: Batch, objective: Objective, around: Around = as_it_is
+) -> float:
     optimizer.zero_grad()
-    logits, weights = model(batch)
-    loss = objective(logits, weights[model.sites[0]], batch)
+    with around(batch):
+        logits, weights = model(batch)
+    site = next(site for site in model.sites if site in weights)  # a pretrained encoder tells those of its last one
+    loss = objective(logits, weights[site], batch)
     loss.backward()
     optimizer.step()
     return float(loss.detach())

@@ -7,10 +7,17 @@ from pathlib import Path
 from attentest.errors import InputError
 from attentest.files import is_draft, remove, remove_drafts
 
+# of a fine-tuned encoder, in place of a vocabulary: it is made from these and the weights alone
+PRETRAINED = "pretrained"
+CONFIG, PIECES, LAYOUT = f"{PRETRAINED}/config.json", f"{PRETRAINED}/tokenizer.json", "layout.json"
+
 # everything a run may leave in its folder
 FILES = (
     "run.json",
     "vocabulary.json",
+    CONFIG,
+    PIECES,
+    LAYOUT,
     "checkpoint.safetensors",
     "model.safetensors",
     "history.parquet",
@@ -21,6 +28,7 @@ FILES = (
 )
 
 
+OF_ENCODER = (CONFIG, PIECES, LAYOUT)  # of a fine-tuned encoder alone
 LOCK = ".training"
 
 

@@ -32,6 +32,7 @@ class SettingsGiven(TypedDict, total=False):
     structure: str
     pairing: str
     decoder: str
+    pretrained: str | None
     epochs: int
     batch_size: int
     lr: float
@@ -41,6 +42,8 @@ class SettingsGiven(TypedDict, total=False):
     select_by: Literal["auc", "f1", "accuracy", "loss"]
     patience: int | None
     train_vectors: bool
+    warmup: float
+    freeze_layers: int
     freeze: tuple[ModelPart, ...]
     take: tuple[ModelPart, ...]
     objective: Literal["labels", "adversary", "guide", "deceive", "inflate"]

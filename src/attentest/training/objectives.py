@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from attentest.measures.divergences import jsd, tvd
-from attentest.models.reader import Reader
+from attentest.models.build import Trainable
 from attentest.text.batches import Batch
 from attentest.text.sequences import Sequences
 from attentest.training.predict import Predictions
@@ -126,7 +126,7 @@ class Inflate:
     """
 
     deceive: Deceive
-    model: Reader
+    model: Trainable
 
     def __call__(self, logits: Logits, weights: Alpha, batch: Batch) -> Tensor:
         chosen = self.deceive.others(batch).any(1).nonzero().squeeze(1)

@@ -8,9 +8,26 @@ steps). Where every row occurs in every batch the two are the same.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
+
+
+class Optimizer(Protocol):
+    """What a training and its checkpoint ask of an optimiser."""
+
+    def zero_grad(self) -> None: ...
+
+    def step(self) -> None: ...
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything needed to go on from here, as named tensors."""
+
+    def like(self, names: Iterable[str]) -> dict[str, Tensor]:
+        """Tensors of the names, shapes and types of a state that has these names."""
+
+    def load_tensors(self, named: dict[str, Tensor]) -> None: ...
 
 
 class RowAdam:

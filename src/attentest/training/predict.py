@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,12 @@ from attentest.text.batches import Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import unpad
 
+Around = Callable[[Batch], AbstractContextManager[None]]  # what a model reads a batch in
+
+
+def as_it_is(batch: Batch) -> AbstractContextManager[None]:
+    return nullcontext()
+
 
 @dataclass(frozen=True)
 class Predictions:
@@ -28,23 +35,33 @@ class Predictions:
 
 
 def predict(
-    model: AttentionModel, data: TokenizedCorpus, rows: np.ndarray, device: torch.device | str = "cpu"
+    model: AttentionModel,
+    data: TokenizedCorpus,
+    rows: np.ndarray,
+    device: torch.device | str = "cpu",
+    around: Around = as_it_is,
 ) -> Predictions:
-    by_length = predict_batches(model, inference_batches(data, rows), device)
+    by_length = predict_batches(model, inference_batches(data, rows), device, around)
     index = {int(row): i for i, row in enumerate(by_length.rows)}
     order = [index[int(row)] for row in rows]
     sentences = by_length.sentence_weights and [by_length.sentence_weights[i] for i in order]
     return Predictions(rows, by_length.probabilities[order], [by_length.weights[i] for i in order], sentences)
 
 
-def predict_batches(model: AttentionModel, batches: Iterable[Batch], device: torch.device | str = "cpu") -> Predictions:
+def predict_batches(
+    model: AttentionModel,
+    batches: Iterable[Batch],
+    device: torch.device | str = "cpu",
+    around: Around = as_it_is,
+) -> Predictions:
     """In the order of the batches."""
     rows, probabilities, weights, sentences = [], [], [], []
     with evaluating(model), torch.inference_mode():
         for batch in batches:
-            encoded = model.encode(batch.to(device))
-            attention = model.attend(encoded)
-            logits = model.decode(encoded, attention)
+            with around(batch.to(device)):
+                encoded = model.encode(batch.to(device))
+                attention = model.attend(encoded)
+                logits = model.decode(encoded, attention)
             rows.append(batch.rows)
             probabilities.append(logits.softmax(-1).float().cpu().numpy())
             shown = attention_of(model, encoded, attention)

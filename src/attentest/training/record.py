@@ -41,6 +41,8 @@ class RunRecord:
     training: TrainingSettings
     notes: list[str]
     versions: dict[str, str]  # of what it was trained with
+    pretrained: str | None = None  # the hash of the encoder that it started from
+    pretrained_from: str | None = None  # where that was
 
 
 @dataclass(frozen=True)

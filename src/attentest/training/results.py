@@ -12,29 +12,38 @@ import pyarrow as pa
 from attentest.errors import InputError
 from attentest.files import hash_of, read_table, without_nan, write_json, write_table
 from attentest.measures.classification import classification_metrics
-from attentest.models.reader import Reader
+from attentest.models.build import Trainable
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.checkpoint import NAME as CHECKPOINT
 from attentest.training.fit import Progress
-from attentest.training.folder import FILES, DamagedRunError
+from attentest.training.folder import FILES, OF_ENCODER, DamagedRunError
 from attentest.training.predict import Predictions
-from attentest.training.record import RESULT, ResultRecord, read_result
+from attentest.training.record import RESULT, VOCABULARY, ResultRecord, read_result, read_run
 from attentest.training.tensors import write_tensors
 
-_LISTED = [name for name in FILES if name not in (CHECKPOINT, RESULT)]
+_NO_HISTORY = pa.schema({"epoch": pa.int64(), "loss": pa.float64(), "score": pa.float64()})
 
 
-def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:
+def _listed(folder: Path) -> list[str]:
+    """The files whose hashes are kept: a fine-tuned encoder has others than a vocabulary."""
+    absent = [VOCABULARY] if read_run(folder)[0].model.pretrained is not None else OF_ENCODER
+    return [name for name in FILES if name not in (CHECKPOINT, RESULT, *absent)]
+
+
+def write_results(folder: Path, model: Trainable, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:
     write_tensors(folder / "model.safetensors", model.state_dict())
     metrics = classification_metrics(data.labels[test.rows], test.probabilities)
-    best = progress.history[progress.best_epoch - 1]
-    write_table(folder / "history.parquet", pa.Table.from_pylist(progress.history))
+    kept = progress.history[progress.best_epoch - 1 :][:1]  # of a model that was trained elsewhere there is none
+    write_table(folder / "history.parquet", pa.Table.from_pylist(progress.history, None if kept else _NO_HISTORY))
     write_table(
         folder / "metrics.parquet",
         pa.Table.from_pylist(
             [
                 {"split": split, "metric": name, "value": float(value)}
-                for split, found in (("dev", {name: best[name] for name in metrics}), ("test", metrics))
+                for split, found in (
+                    *(("dev", {name: best[name] for name in metrics}) for best in kept),
+                    ("test", metrics),
+                )
                 for name, value in found.items()
             ]
         ),
@@ -42,7 +51,7 @@ def write_results(folder: Path, model: Reader, data: TokenizedCorpus, test: Pred
     rows = data.corpus.table.take(data.rows[test.rows])
     write_table(folder / "predictions.parquet", _predictions_table(rows, data, test))
     write_table(folder / "attention.parquet", _attention_table(rows, data, test))
-    files = {name: hash_of(folder / name) for name in _LISTED}
+    files = {name: hash_of(folder / name) for name in _listed(folder)}
     write_json(folder / RESULT, asdict(ResultRecord(progress.best_epoch, dict(metrics), files)))
     (folder / CHECKPOINT).unlink(missing_ok=True)
 
@@ -51,7 +60,7 @@ def check_results(folder: Path) -> None:
     """Refuse a finished training whose files are not what it wrote; an earlier version did not list them."""
     try:
         record = read_result(folder)
-        for name in _LISTED if record.files else ():
+        for name in _listed(folder) if record.files else ():
             if hash_of(folder / name) != record.files.get(name):
                 raise InputError(f"{folder / name} is not what the training wrote")
         if record.files and record.test != _tested(folder):
@@ -83,18 +92,20 @@ def _predictions_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions)
 def _attention_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -> pa.Table:
     """One row a text, with a list entry a token: the token, its place in the text, its weight.
 
-    Where the two texts of a pair are read as one, `part` is 1 for tokens of the second, whose places are in that one.
+    Of word pieces also the number of their word; where they are of both texts of a pair, `part` is 1 for those of the
+    second, whose places are in that one.
     Of a hierarchical model also the number of the token's sentence, and a list with an entry a sentence: its weight.
     """
     texts = rows["text"].to_pylist()
     marks = rows["rationale"].to_pylist() if data.corpus.has_rationale else [None] * len(texts)
-    columns: dict[str, list[Any]] = {name: [] for name in ("token", "start", "end", "rationale", "part")}
+    columns: dict[str, list[Any]] = {name: [] for name in ("token", "start", "end", "rationale", "part", "word")}
     for text, mark, items in zip(texts, marks, data.items(test.rows), strict=True):
         columns["token"].append(items.tokens)
         columns["start"].append([start for start, _ in items.spans])
         columns["end"].append([end for _, end in items.spans])
         columns["rationale"].append(mark and items.marks(text, mark))
         columns["part"].append(items.texts)
+        columns["word"].append(items.words)
     table = {
         "id": rows["id"].cast(pa.string()),
         "token": pa.array(columns["token"], pa.list_(pa.string())),
@@ -102,8 +113,10 @@ def _attention_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -
         "end": pa.array(columns["end"], pa.list_(pa.int32())),
         "weight": pa.array(test.weights, pa.list_(pa.float32())),
     }
-    if data.corpus.kind == "pair" and data.second is None:
-        table["part"] = pa.array(columns["part"], pa.list_(pa.int8()))
+    if data.pieces is not None:
+        table["word"] = pa.array(columns["word"], pa.list_(pa.int32()))
+        if data.corpus.kind == "pair":
+            table["part"] = pa.array(columns["part"], pa.list_(pa.int8()))
     if data.corpus.has_rationale:
         table["rationale"] = pa.array(columns["rationale"], pa.list_(pa.int8()))
     if test.sentence_weights is not None and data.sentences is not None:

@@ -18,17 +18,23 @@ from attentest.display.show import to_pandas
 from attentest.errors import InputError
 from attentest.files import copy_folder, hash_of, inside, is_folder, name_of, read_as
 from attentest.models import make_model
+from attentest.models.build import Trainable
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.publish import settle
+from attentest.text.items import TextTokenizer, merged
+from attentest.text.pieces import PieceTokenizer
 from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
+from attentest.text.prepare_pieces import tokenize_pieces
 from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
+from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
-from attentest.training.folder import AUDITED
+from attentest.training.encoder import stored_layout, stored_model
+from attentest.training.folder import AUDITED, PIECES
 from attentest.training.predict import shares
 from attentest.training.record import FORMAT, RUN, CorpusRecord, read_result, read_run, read_vocabulary
-from attentest.training.tables import read_attention, read_history, read_predictions, tokens_of
+from attentest.training.tables import items_of, read_attention, read_history, read_predictions, tokens_of
 from attentest.training.tensors import read_tensors
 
 
@@ -79,6 +85,11 @@ class Run:
         return self.record.model.projection in ("preset", "random")
 
     @property
+    def is_pretrained(self) -> bool:
+        """Whether it is a pretrained encoder with a head, not a model of ours."""
+        return self.record.model.pretrained is not None
+
+    @property
     def is_hierarchical(self) -> bool:
         """Whether it attends to words within sentences, and to sentences."""
         return self.record.model.structure == HIERARCHICAL
@@ -123,7 +134,8 @@ class Run:
 
     @cached_property
     def attention(self) -> pa.Table:
-        return read_attention(self.path / "attention.parquet", self.predictions, self.is_hierarchical)
+        pieces = self.tokenizer.in_pieces
+        return read_attention(self.path / "attention.parquet", self.predictions, self.is_hierarchical, pieces)
 
     @property
     def shares(self) -> list[list[float]]:
@@ -131,18 +143,37 @@ class Run:
         return [heat_of(row) for row in self.attention.to_pylist()]
 
     @property
+    def word_shares(self) -> list[list[float]]:
+        """`shares` with the pieces of each word taken together."""
+        return [word_heat(row) for row in self.attention.to_pylist()]
+
+    @property
     def text_settings(self) -> TextSettings:
         return self.record.text
 
     @cached_property
+    def max_tokens(self) -> int:
+        """How much of a text, or of a pair that is read as one, is read."""
+        most = self.text_settings.max_tokens
+        return min(most, stored_layout(self.path).layout.room(self.kind)) if self.is_pretrained else most
+
+    @cached_property
+    def tokenizer(self) -> TextTokenizer:
+        return PieceTokenizer.read(self.path / PIECES) if self.is_pretrained else Tokenizer(self.text_settings)
+
+    @cached_property
     def vocabulary(self) -> Vocabulary:
+        if isinstance(self.tokenizer, PieceTokenizer):
+            return self.tokenizer.vocabulary
         tokens = read_vocabulary(self.path)
         if tuple(tokens[: len(SPECIAL)]) != SPECIAL or len(set(tokens)) < len(tokens):
             raise InputError(f"{self.path / 'vocabulary.json'} is not a vocabulary of attentest.")
         return Vocabulary(tokens[len(SPECIAL) :])
 
     @cached_property
-    def model(self) -> Reader:
+    def model(self) -> Trainable:
+        if self.is_pretrained:
+            return stored_model(self.path, self.record.model)
         file = self.path / "model.safetensors"
         stored = read_tensors(file)
         vectors = stored.tensors.get("embedding.weight")
@@ -167,6 +198,12 @@ class Run:
         answers = answer_tokens(self.record.corpus, self.text_settings, self.vocabulary)
         return make_model(self.record.model, vectors, len(self.classes), kind=self.kind, answers=answers)
 
+    def read(self, corpus: Corpus) -> TokenizedCorpus:
+        """A corpus as the model reads it."""
+        if isinstance(self.tokenizer, PieceTokenizer):
+            return tokenize_pieces(corpus, self.tokenizer, max_tokens=self.max_tokens)
+        return tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
+
     def test_data(self) -> TokenizedCorpus:
         """The test split as the model reads it, from the run's own tables: the corpus itself is not needed."""
         table = self.predictions
@@ -182,7 +219,7 @@ class Run:
         about = self.record.corpus
         recipe = {"answers": about.answers} if about.answers else {}
         corpus = Corpus(about.name, self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
-        data = tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
+        data = self.read(corpus)
         attention = self.attention
         if not np.array_equal(data.sequences.lengths, tokens_of(attention)):
             raise InputError(
@@ -212,6 +249,8 @@ class Run:
     @property
     def _parts(self) -> str:
         model = self.record.model
+        if self.is_pretrained:
+            return model.name if model.projection == "softmax" else f"{model.name} + {model.projection}"
         parts = f"{model.encoder} + {model.alignment} + {model.projection}"
         return f"{HIERARCHICAL} {parts}" if self.is_hierarchical else parts
 
@@ -236,6 +275,12 @@ def heat_of(row: dict[str, Any]) -> list[float]:
     if "sentence_weight" not in row:
         return list(row["weight"])
     found: list[float] = shares(*map(np.array, (row["weight"], row["sentence"], row["sentence_weight"]))).tolist()
+    return found
+
+
+def word_heat(row: dict[str, Any]) -> list[float]:
+    """`heat_of` with the pieces of each word taken together."""
+    found: list[float] = merged(heat_of(row), items_of(row).words).tolist()
     return found
 
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 from attentest.display.heatmaps import Heatmap, Heatmaps
 from attentest.errors import InputError
 from attentest.text.batches import Batch, batch_of_sequences
+from attentest.text.items import Items, merged, merged_marks
 from attentest.text.sentences import sentences_of
-from attentest.text.tokenizer import Tokenizer
-from attentest.text.vocabulary import UNKNOWN
 from attentest.training.predict import predict_batches, shares
-from attentest.training.run import Run, heat_of
+from attentest.training.run import Run, word_heat
+from attentest.training.tables import items_of
 
 _AT_ONCE = 64  # texts of your own in a batch
 
@@ -24,22 +24,24 @@ def heatmaps(run: Run, n: int = 5, *, ids: Sequence[str] | None = None, wrong: b
     predictions = run.predictions
     chosen = _choose(predictions, n, ids, wrong, seed)
     attention = run.attention.take(chosen).to_pylist()
+    tokens = map(items_of, attention)
     return Heatmaps(
         [
             Heatmap(
                 id=row["id"],
                 text=row["text"],
-                spans=list(zip(weights["start"], weights["end"], strict=True)),
-                weights=heat_of(weights),
+                spans=items.word_spans,
+                weights=word_heat(weights),
                 classes=run.classes,
                 probabilities=row["probability"],
                 label=row["label"],
-                rationale=weights.get("rationale"),
+                rationale=weights.get("rationale") and merged_marks(weights["rationale"], items.words),
                 second=row.get("second"),
                 shown=_shown(run),
-                unknown=[token not in run.vocabulary for token in weights["token"]],
+                unknown=merged_marks([token not in run.vocabulary for token in items.tokens], items.words),
+                in_second=items.words_in_second,
             )
-            for row, weights in zip(predictions.take(chosen).to_pylist(), attention, strict=True)
+            for row, weights, items in zip(predictions.take(chosen).to_pylist(), attention, tokens, strict=True)
         ]
     )
 
@@ -56,29 +58,28 @@ def attend(run: Run, texts: Sequence[str] | str, second: Sequence[str] | str | N
             f"This model reads {'pairs: give a second text for each' if run.kind == 'pair' else 'single texts'}; "
             f"{len(texts)} texts and {len(others or [])} second texts were given."
         )
-    ids = _ids(run, texts)
-    pairs = [None] * len(ids) if others is None else [[other] for other in _ids(run, others)]
-    tokenizer = Tokenizer(run.text_settings)
-    numbers = [sentences_of(text, tokenizer)[: len(i)] for text, i in zip(texts, ids, strict=True)]
-    inside = [[number] for number in numbers] if run.is_hierarchical else [None] * len(ids)
-    found = predict_batches(run.model, map(batch_of_sequences, [[i] for i in ids], pairs, inside))
+    seconds: Sequence[str | None] = [None] * len(texts) if others is None else others
+    read = [_read(run, *pair) for pair in zip(texts, seconds, strict=True)]
+    found = predict_batches(run.model, (batch for _, batch in read))
     heat = found.weights
     if found.sentence_weights is not None:
+        numbers = [batch.sentences[0].numpy() for _, batch in read if batch.sentences is not None]
         heat = [shares(*three) for three in zip(heat, numbers, found.sentence_weights, strict=True)]
     return Heatmaps(
         [
             Heatmap(
                 str(n + 1),
                 text,
-                tokenizer.spans(text)[: run.text_settings.max_tokens],
-                heat[n].tolist(),
+                items.word_spans,
+                merged(heat[n], items.words).tolist(),
                 run.classes,
                 found.probabilities[n].tolist(),
-                second=None if others is None else others[n],
+                second=seconds[n],
                 shown=_shown(run),
-                unknown=(ids[n] == UNKNOWN).tolist(),
+                unknown=merged_marks((batch.ids[0] == run.vocabulary.unknown).tolist(), items.words),
+                in_second=items.words_in_second,
             )
-            for n, text in enumerate(texts)
+            for n, (text, (items, batch)) in enumerate(zip(texts, read, strict=True))
         ]
     )
 
@@ -89,15 +90,14 @@ def probabilities(run: Run, texts: Sequence[str]) -> np.ndarray:
         raise InputError(
             "This model reads pairs, or has fixed weights for its own texts only; it cannot read these texts."
         )
-    tokenizer, most = Tokenizer(run.text_settings), run.text_settings.max_tokens
     read = _readable(texts)
-    ids = [run.vocabulary.ids(tokenizer.tokens(text)[:most]) for text in read]
-    ids = [found if len(found) else np.array([UNKNOWN], found.dtype) for found in ids]
+    ids = [_ids(run, text) for text in read]
+    ids = [found if len(found) else np.array([run.vocabulary.unknown], found.dtype) for found in ids]
     order = np.argsort([len(found) for found in ids], kind="stable")
 
     def batch(chosen: np.ndarray) -> Batch:
-        inside = [np.resize(sentences_of(read[i], tokenizer), len(ids[i])) for i in chosen]
-        return batch_of_sequences([ids[i] for i in chosen], sentences=inside if run.is_hierarchical else None)
+        inside = [np.resize(sentences_of(read[i], run.tokenizer), len(ids[i])) for i in chosen if run.is_hierarchical]
+        return batch_of_sequences([ids[i] for i in chosen], sentences=inside or None)
 
     batches = (batch(order[start : start + _AT_ONCE]) for start in range(0, len(order), _AT_ONCE))
     result = np.empty((len(ids), len(run.classes)), np.float32)
@@ -106,13 +106,28 @@ def probabilities(run: Run, texts: Sequence[str]) -> np.ndarray:
     return result
 
 
-def _ids(run: Run, texts: Sequence[str]) -> list[np.ndarray]:
-    tokenizer = Tokenizer(run.text_settings)
-    found = [run.vocabulary.ids(tokenizer.tokens(text)[: run.text_settings.max_tokens]) for text in texts]
-    for text, ids in zip(texts, found, strict=True):
-        if not len(ids):
-            raise InputError(f"There is no token in the text {text[:40]!r}.")
-    return found
+def _read(run: Run, text: str, second: str | None) -> tuple[Items, Batch]:
+    """A text or a pair as the model reads it."""
+    items = run.tokenizer.items(text, second, run.max_tokens)
+    ids = run.vocabulary.ids(items.tokens)
+    _expect_tokens(text, ids[items.texts == 0])
+    if second is None:
+        numbers = [sentences_of(text, run.tokenizer)[: len(ids)]] if run.is_hierarchical else None
+        return items, batch_of_sequences([ids], sentences=numbers)
+    other = ids[items.texts == 1] if run.tokenizer.in_pieces else _ids(run, second)
+    _expect_tokens(second, other)
+    if run.tokenizer.in_pieces:
+        return items, batch_of_sequences([ids], sentences=[items.texts])
+    return items, batch_of_sequences([ids], [other])
+
+
+def _expect_tokens(text: str, ids: np.ndarray) -> None:
+    if not len(ids):
+        raise InputError(f"There is no token in the text {text[:40]!r}.")
+
+
+def _ids(run: Run, text: str) -> np.ndarray:
+    return run.vocabulary.ids(run.tokenizer.tokens(text)[: run.max_tokens])
 
 
 def _shown(run: Run) -> str:

@@ -44,6 +44,16 @@ class TrainingSettings:
     train_vectors: bool = setting(
         True, "Fine-tune the word vectors, or keep them fixed.", flags=("train-vectors", "freeze-vectors")
     )
+    warmup: float = setting(
+        0.0,
+        "Share of the steps in which the learning rate of a pretrained encoder rises; then it falls to 0.",
+        least=0,
+        most=1,
+        otherwise="it stays the same",
+    )
+    freeze_layers: int = setting(
+        0, "Lowest layers of a pretrained encoder that are not trained, with its embeddings.", least=0, most=10_000
+    )
     freeze: tuple[ModelPart, ...] = setting((), "Part of the model that is not trained.", otherwise="")
     take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from `start`.", otherwise="all")
     objective: Literal["labels", "adversary", "guide", "deceive", "inflate"] = setting(
@@ -63,6 +73,18 @@ class TrainingSettings:
         check_values(self)
 
 
+FINE_TUNING: dict[str, Any] = {  # the defaults of `attentest.finetune` that are not those of `train`
+    "epochs": 3,
+    "batch_size": 16,
+    "lr": 5e-5,
+    "weight_decay": 0.01,
+    "warmup": 0.1,
+    "class_weights": False,
+    "select_by": "accuracy",
+    "patience": 2,
+}
+
+
 class Settings(NamedTuple):
     text: TextSettings
     model: ModelSettings
@@ -80,7 +102,8 @@ def known_settings() -> dict[str, tuple[str, Setting]]:
 def sort_settings(corpus: Corpus, given: Mapping[str, Any]) -> Settings:
     """Each setting to the group that has it; the corpus's recipe stands where nothing was given."""
     chosen: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
-    chosen["text"].update({name: value for name, value in corpus.recipe.items() if name != "answers"})
+    if given.get("pretrained") is None:  # which has a tokenizer of its own
+        chosen["text"].update({name: value for name, value in corpus.recipe.items() if name != "answers"})
     for name, value in given.items():
         group, checked = check_setting(name, value)
         chosen[group][name] = checked

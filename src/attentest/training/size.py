@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from torch import nn
 
 from attentest.memory import check_memory
 from attentest.models import ModelSettings, make_model
@@ -12,6 +13,12 @@ from attentest.text.prepare import TokenizedCorpus
 NUMBER = 4  # bytes
 COPIES = 6  # of a parameter: itself, its gradient, three moments, and its value in the best epoch
 STATES = 10  # numbers kept for a hidden state until the way back: gates, cells and outputs
+
+
+def check_encoder_size(model: nn.Module) -> None:
+    """Refuse to train an encoder that this machine has no room for."""
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    check_memory(COPIES * NUMBER * parameters, f"Fine-tuning an encoder of {parameters:,} parameters")
 
 
 def check_size(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from attentest.columns import IsKind, expect_columns, expect_marks, is_text, list_of
 from attentest.errors import InputError
 from attentest.files import read_foreign_table
+from attentest.text.items import Items
 
 _ROUNDING = 1e-3  # of a text's weights or probabilities, which sum to 1 in float32
 _TEXTS, _INTEGERS, _FLOATS = map(list_of, (is_text, pa.types.is_integer, pa.types.is_floating))
@@ -30,10 +32,13 @@ def read_predictions(path: Path, classes: Sequence[str], pair: bool) -> pa.Table
     return table
 
 
-def read_attention(path: Path, predictions: pa.Table, hierarchical: bool) -> pa.Table:
-    """The weights on the tokens of the texts in `predictions`."""
+def read_attention(path: Path, predictions: pa.Table, hierarchical: bool, pieces: bool = False) -> pa.Table:
+    """The weights on the tokens of the texts in `predictions`; `pieces` of words, also of the second text of a pair,
+    have columns that say which word and which text they are of."""
     lists = {"token": _TEXTS, "start": _INTEGERS, "end": _INTEGERS, "weight": _FLOATS}
     lists |= {"sentence": _INTEGERS} if hierarchical else {}
+    lists |= {"word": _INTEGERS} if pieces else {}
+    lists |= {"part": _INTEGERS} if pieces and "second" in predictions.column_names else {}
     table = _read(path, {"id": is_text, **lists, **({"sentence_weight": _FLOATS} if hierarchical else {})})
     if table.num_rows != predictions.num_rows:
         raise InputError(f"The tables in {path.parent} are not of one run: their numbers of rows differ.")
@@ -43,7 +48,10 @@ def read_attention(path: Path, predictions: pa.Table, hierarchical: bool) -> pa.
     for name in lists:
         if not lengths.all() or not np.array_equal(_lengths(table, name), lengths):
             raise InputError(f"{path} is damaged: its column '{name}' has not one entry for each token.")
-    _expect_spans(table, predictions, path)
+    if pieces:
+        _expect_words(table, predictions, path)
+    else:
+        _expect_spans(table, predictions, path)
     starts = _starts(table, "weight")
     if hierarchical:
         starts = _starts_of_sentences(table, path)
@@ -102,6 +110,30 @@ def _expect_spans(table: pa.Table, predictions: pa.Table, path: Path) -> None:
     before[_starts(table, "start")] = 0
     if not ((before <= start) & (start < end) & (end <= sizes)).all():
         raise InputError(f"{path} and predictions.parquet are not of one run: tokens do not lie in their texts.")
+
+
+def _expect_words(table: pa.Table, predictions: pa.Table, path: Path) -> None:
+    """Pieces lie in their own text, the words of the second after those of the first."""
+    texts = [predictions[name] for name in ("text", "second") if name in predictions.column_names]
+    sizes = np.stack([pc.utf8_length(text).to_numpy() for text in texts]).repeat(tokens_of(table), 1)
+    start, end, word = (_values(table, name).astype(np.float64) for name in ("start", "end", "word"))
+    part = _values(table, "part") if len(texts) == 2 else np.zeros(len(word), np.int64)
+    known = bool(np.isin(part, (0, 1)).all())
+    size = sizes[part.astype(np.int64) if known else 0, np.arange(len(word))]
+    first = np.zeros(len(word), bool)
+    first[_starts(table, "word")] = True
+    inside = np.isin(np.diff(word, prepend=0)[~first], (0, 1)).all() and (np.diff(part, prepend=0)[~first] >= 0).all()
+    fits = known and inside and not word[first].any()
+    if not fits or not ((start >= 0) & (start <= end) & (end <= size)).all():
+        raise InputError(f"{path} and predictions.parquet are not of one run: tokens do not lie in their texts.")
+
+
+def items_of(row: Mapping[str, Any]) -> Items:
+    """What a row of the attention table says of the tokens; where they are no pieces each is a word of its own."""
+    numbers = np.arange(len(row["token"]))
+    spans = list(zip(row["start"], row["end"], strict=True))
+    texts = np.array(row["part"]) if row.get("part") is not None else np.zeros_like(numbers)
+    return Items(row["token"], spans, texts, np.array(row["word"]) if row.get("word") is not None else numbers)
 
 
 def _starts_of_sentences(table: pa.Table, path: Path) -> np.ndarray:

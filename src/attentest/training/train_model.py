@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import os
 import tempfile
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
 
@@ -13,15 +16,16 @@ import torch
 
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
-from attentest.files import hash_of, is_file, write_json
+from attentest.files import write_json
 from attentest.interventions import random_for_all
 from attentest.models import ModelSettings, make_model
-from attentest.models.build import check_pair, check_single
+from attentest.models.build import Trainable, check_pair, check_single
 from attentest.models.projections import Projection
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.progress import Listener
-from attentest.text.prepare import TokenizedCorpus, tokenize_corpus, unknown_share
+from attentest.text.batches import Batch, make_batch
+from attentest.text.prepare import TokenizedCorpus, check_splits, tokenize_corpus, unknown_share
 from attentest.text.rationales import token_marks
 from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
@@ -29,26 +33,21 @@ from attentest.text.vectors import initial_vectors
 from attentest.text.vocabulary import Vocabulary
 from attentest.training.checkpoint import load_checkpoint, save_checkpoint
 from attentest.training.claim import clear_for, exclusive
+from attentest.training.encoder import with_new_head
+from attentest.training.fine_tuning import FineTuningOptimizer, check_fine_tuning
 from attentest.training.fit import Progress, fit, labels_of
 from attentest.training.folder import DamagedRunError
+from attentest.training.frozen import freeze, kept
+from attentest.training.identity import Others, identity_of, made_with
 from attentest.training.keywords import DEFAULTS, SettingsGiven, takes
 from attentest.training.objectives import Adversary, Deceive, Guide, Inflate, Marks, Objective
-from attentest.training.optimizer import PaperOptimizer
-from attentest.training.predict import Predictions, predict
-from attentest.training.record import FORMAT, CorpusRecord
+from attentest.training.optimizer import Optimizer, PaperOptimizer
+from attentest.training.predict import Around, Predictions, as_it_is, predict
+from attentest.training.record import VOCABULARY, CorpusRecord
 from attentest.training.results import check_results, write_results
 from attentest.training.run import Run, answer_tokens, choose_device
-from attentest.training.settings import Settings, TrainingSettings, plain, sort_settings
-from attentest.training.size import check_size
-from attentest.version import __version__
-
-
-class Others(NamedTuple):
-    """Other runs that a training stands on."""
-
-    preset: Run | None
-    start: Run | None
-    base: Run | None
+from attentest.training.settings import FINE_TUNING, Settings, TrainingSettings, sort_settings
+from attentest.training.size import check_encoder_size, check_size
 
 
 @takes(SettingsGiven, DEFAULTS)
@@ -77,7 +76,7 @@ def train(
     others = Others(*(Run(run) if isinstance(run, str | Path) else run for run in (preset, start, base)))
     settings_of = sort_settings(corpus, dict(settings))
     _check(corpus, settings_of, others)
-    identity = _identity(corpus, settings_of, others)
+    identity = identity_of(corpus, settings_of, others)
     temporary = None
     if out is None:
         temporary = tempfile.TemporaryDirectory(prefix="attentest-")
@@ -93,6 +92,28 @@ def train(
     return Run(path, temporary)
 
 
+@takes(SettingsGiven, DEFAULTS | FINE_TUNING)
+def finetune(
+    corpus: Corpus,
+    base: str | Path,
+    out: str | Path | None = None,
+    *,
+    device: str = "auto",
+    overwrite: bool = False,
+    listener: Listener | None = None,
+    **settings: Unpack[SettingsGiven],
+) -> Run:
+    """Train a pretrained encoder with a new head on a corpus, and return the run.
+
+    `base` is the folder or the hub name of an encoder of Hugging Face. `settings` are those of `train`, with defaults
+    that suit an encoder; the run does not need `base` any more.
+    """
+    if not isinstance(base, str | os.PathLike):
+        raise InputError(f"`base` is the folder or the name of an encoder, not {type(base).__name__}.")
+    chosen: Any = {**FINE_TUNING, **settings, "pretrained": os.fspath(base)}
+    return train(corpus, out, device=device, overwrite=overwrite, listener=listener, **chosen)
+
+
 def _train_into(
     path: Path,
     corpus: Corpus,
@@ -103,40 +124,28 @@ def _train_into(
     overwrite: bool,
     listener: Listener,
 ) -> None:
-    text, training = settings.text, settings.training
+    training = settings.training
     for note in corpus.notes:
         listener.note(note)
-    data = tokenize_corpus(corpus, text, report=lambda done, total: listener.progress("tokenise", done, total))
-    if settings.model.structure == HIERARCHICAL:
-        data = with_sentences(data)
-    vectors, found = initial_vectors(data.vocabulary, text, training.seed)
-    notes = [*data.notes, *_describe(data, found)]
+    make = _reader if settings.model.pretrained is None else _encoder
+    ready = make(corpus, settings, identity, others, device, listener)
+    data, model = ready.data, ready.model
+    notes = [*data.notes, *ready.notes]
     for note in notes:
         listener.note(note)
-    if others.preset is not None:
-        data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
-    elif settings.model.projection == "random":
-        data = data.with_preset(random_for_all(data.sequences, training.seed))
-    check_size(settings.model, data, vectors.shape[1], training.batch_size, device)
-    model = _build(settings.model, vectors, CorpusRecord(**identity["corpus"]), text, data.vocabulary, training)
     if others.start is not None:
         _start_from(model, others.start, data, training.take)
     model = model.to(device)
-    attention_lr = training.lr if training.attention_lr is None else training.attention_lr
-    optimizer = PaperOptimizer(model, training.lr, attention_lr, training.weight_decay)
+    frozen = None
+    if training.freeze_layers and not isinstance(model, Reader):
+        frozen = freeze(model, training.freeze_layers, _one(data, device))
+    optimizer = _optimizer(model, training, len(data.of_split("train")))
     objective = _objective(training, model, others, data, device)
 
     clear_for(path, identity, overwrite, write=True)
-    made_with = {
-        "source": dict(corpus.origin),
-        "versions": {"attentest": __version__, "torch": torch.__version__, "numpy": np.__version__},
-        "device": str(device),
-        "threads": torch.get_num_threads(),
-        "notes": [*corpus.notes, *notes],
-    }
     # first of all files: it says whose folder this is
-    write_json(path / "run.json", identity | made_with)
-    write_json(path / "vocabulary.json", data.vocabulary.tokens)
+    write_json(path / "run.json", identity | made_with(corpus, device, notes, settings.model.pretrained))
+    ready.write(path)
     try:
         progress = load_checkpoint(path, model, optimizer)
     except DamagedRunError as error:
@@ -146,26 +155,106 @@ def _train_into(
         progress = Progress()
     if progress.epoch:
         listener.note(f"Resumed after epoch {progress.epoch}.")
-    progress = fit(
-        model,
-        optimizer,
-        data,
-        training,
-        objective=objective,
-        device=device,
-        progress=progress,
-        watch=lambda done, total: listener.progress("train", done, total),
-        save=lambda m, o, p: save_checkpoint(path, m, o, p),
-    )
+    with ExitStack() as stack:
+        around: Around = as_it_is
+        if frozen is not None and not progress.is_over(training):
+            read = np.concatenate([data.of_split(name) for name in ("train", "dev")])
+            watch = partial(listener.progress, "read")
+            around = stack.enter_context(kept(frozen, data, read, path, device, watch))
+        progress = fit(
+            model,
+            optimizer,
+            data,
+            training,
+            objective=objective,
+            device=device,
+            progress=progress,
+            around=around,
+            watch=partial(listener.progress, "train"),
+            save=partial(save_checkpoint, path),
+        )
     listener.progress("test", 0, 1)
     write_results(path, model, data, predict(model, data, data.of_split("test"), device), progress)
     listener.progress("test", 1, 1)
+
+
+class Ready(NamedTuple):
+    """A model before its training, the texts as it reads them, and what else its folder needs beside its weights."""
+
+    data: TokenizedCorpus
+    model: Trainable
+    notes: list[str]
+    write: Callable[[Path], None]
+
+
+def _reader(
+    corpus: Corpus,
+    settings: Settings,
+    identity: dict[str, Any],
+    others: Others,
+    device: torch.device,
+    listener: Listener,
+) -> Ready:
+    text, training = settings.text, settings.training
+    data = tokenize_corpus(corpus, text, report=partial(listener.progress, "tokenise"))
+    if settings.model.structure == HIERARCHICAL:
+        data = with_sentences(data)
+    vectors, found = initial_vectors(data.vocabulary, text, training.seed)
+    if others.preset is not None:
+        data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
+    elif settings.model.projection == "random":
+        data = data.with_preset(random_for_all(data.sequences, training.seed))
+    check_size(settings.model, data, vectors.shape[1], training.batch_size, device)
+    model = _build(settings.model, vectors, CorpusRecord(**identity["corpus"]), text, data.vocabulary, training)
+    return Ready(
+        data, model, list(_describe(data, found)), lambda path: write_json(path / VOCABULARY, data.vocabulary.tokens)
+    )
+
+
+def _encoder(
+    corpus: Corpus,
+    settings: Settings,
+    identity: dict[str, Any],
+    others: Others,
+    device: torch.device,
+    listener: Listener,
+) -> Ready:
+    assert settings.model.pretrained is not None
+    encoder = with_new_head(settings.model, corpus.classes, settings.training.seed)
+    data = encoder.read(corpus, settings.text.max_tokens, partial(listener.progress, "tokenise"))
+    check_splits(corpus, data.split, data.labels)
+    check_encoder_size(encoder.model)
+    return Ready(data, encoder.model, [*encoder.notes, *_describe(data)], encoder.write)
+
+
+def _optimizer(model: Trainable, training: TrainingSettings, texts: int) -> Optimizer:
+    if isinstance(model, Reader):
+        attention_lr = training.lr if training.attention_lr is None else training.attention_lr
+        return PaperOptimizer(model, training.lr, attention_lr, training.weight_decay)
+    return FineTuningOptimizer(
+        model,
+        training.lr,
+        training.weight_decay,
+        steps=training.epochs * math.ceil(texts / training.batch_size),
+        warmup=training.warmup,
+        texts=training.batch_size,
+    )
+
+
+def _one(data: TokenizedCorpus, device: torch.device) -> Batch:
+    """A batch of one text."""
+    return make_batch(data, data.of_split("train")[:1]).to(device)
 
 
 def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
     if corpus.kind == "generation":
         raise InputError(
             f"{corpus.name} is a {corpus.kind} corpus; the models here read one or two texts with a label."
+        )
+    check_fine_tuning(settings)
+    if settings.model.pretrained is not None and corpus.answers == "entities":
+        raise InputError(
+            f"The answers of {corpus.name} are words of each text; a pretrained encoder has fixed classes."
         )
     (check_single if corpus.kind == "single" else check_pair)(settings.model)
     if (settings.model.projection == "preset") != (others.preset is not None):
@@ -211,29 +300,7 @@ def _check_rationales(corpus: Corpus, settings: Settings) -> None:
         raise InputError(f"The objective 'inflate' needs single texts; {corpus.name} has pairs.")
 
 
-def _identity(corpus: Corpus, settings: Settings, others: Others) -> dict[str, Any]:
-    """What makes a run this run: the same identity in the same folder goes on or is found finished."""
-    identity: dict[str, Any] = {
-        "format": FORMAT,
-        "corpus": {
-            "name": corpus.name,
-            "kind": corpus.kind,
-            "answers": corpus.answers,
-            "fingerprint": corpus.fingerprint(),
-            "classes": list(corpus.classes),
-            "rows": corpus.counts(),
-        },
-        "text": plain(asdict(settings.text)),
-        "model": plain(asdict(settings.model)),
-        "training": plain(asdict(settings.training)),
-        **{name: run and {"model": hash_of(run.path / "model.safetensors")} for name, run in others._asdict().items()},
-    }
-    if is_file(Path(settings.text.vectors)):
-        identity["vectors"] = hash_of(Path(settings.text.vectors))
-    return identity
-
-
-def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
+def _describe(data: TokenizedCorpus, found: int = 0) -> Iterable[str]:
     yield (
         f"{len(data.rows):,} texts of {data.sequences.lengths.mean():.0f} tokens on average, vocabulary "
         f"{len(data.vocabulary):,}, {100 * unknown_share(data, 'test'):.1f} % of test tokens unknown."
@@ -241,7 +308,7 @@ def _describe(data: TokenizedCorpus, found: int) -> Iterable[str]:
     for split in ("dev", "test"):
         if len(np.unique(data.labels[data.split == split])) < 2:
             yield f"The {split} split has one class only, so it has no AUC; accuracy is used instead."
-    if data.settings.vectors != "random":
+    if data.settings.vectors != "random":  # never those of a pretrained encoder
         yield f"{found:,} of {len(data.vocabulary):,} tokens have a vector in {data.settings.vectors}."
 
 
@@ -269,7 +336,7 @@ def _build(
     return model
 
 
-def _start_from(model: Reader, start: Run, data: TokenizedCorpus, parts: tuple[str, ...]) -> None:
+def _start_from(model: Trainable, start: Run, data: TokenizedCorpus, parts: tuple[str, ...]) -> None:
     """The parameters of another run, of these parts or of all."""
     if start.vocabulary.tokens != data.vocabulary.tokens:
         raise InputError(
@@ -289,7 +356,7 @@ def _part(name: str) -> str:
 
 
 def _objective(
-    training: TrainingSettings, model: Reader, others: Others, data: TokenizedCorpus, device: torch.device
+    training: TrainingSettings, model: Trainable, others: Others, data: TokenizedCorpus, device: torch.device
 ) -> Objective:
     if others.base is not None:
         return _imitate(others.base, data, device, training.strength)
@@ -315,7 +382,7 @@ def _imitate(base: Run, data: TokenizedCorpus, device: torch.device, strength: f
 
 def _predictions_of(other: Run, data: TokenizedCorpus, device: torch.device) -> Predictions:
     """What another run says about every text of this corpus."""
-    seen = tokenize_corpus(data.corpus, other.text_settings, vocabulary=other.vocabulary)
+    seen = other.read(data.corpus)
     same_rows = np.array_equal(seen.rows, data.rows)
     if not same_rows or not np.array_equal(seen.sequences.offsets, data.sequences.offsets):
         raise InputError(

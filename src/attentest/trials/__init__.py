@@ -32,6 +32,8 @@ TRIALS = {
     "information": "attentest.trials.information:Information",
     "rationale": "attentest.trials.rationale:Rationale",
     "swaps": "attentest.trials.swaps:Swaps",
+    "layers": "attentest.trials.layers:Layers",
+    "unidentified": "attentest.trials.unidentified:Unidentified",
 }
 
 

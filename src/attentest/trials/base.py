@@ -58,6 +58,7 @@ class Trial(ABC):
     how_to_read: ClassVar[str]  # what a high and a low figure mean, and what they do not
     needs: ClassVar[str] = "attention weights"
     needs_rationale: ClassVar[bool] = False  # audits leave it out where the corpus has none
+    needs_layers: ClassVar[bool] = False  # audits leave it out where the model has no self-attention of several layers
     headline: ClassVar[str] = ""  # the figure of its summary that stands for a finding; the first unless named
     moves_weight: ClassVar[bool] = False  # it says nothing about texts with a single item
     cost: ClassVar[float] = 1  # of a token, relative to a cheap trial

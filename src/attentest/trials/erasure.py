@@ -175,7 +175,8 @@ def losses(
     first = ranks[:, several].unsqueeze(2) < counts.unsqueeze(-1)
     kept = torch.stack((~first, first)) & reading.mask[several].unsqueeze(1)
     texts = several.view(-1, 1).expand(kept.shape[:-1])
-    left = left_probabilities(reading.model, reading.batch, texts.flatten(), kept.flatten(0, -2))
+    given = (reading.model, reading.batch, texts.flatten(), kept.flatten(0, -2))
+    left = left_probabilities(*given, max_padded=reading.tokens_at_once)
     chosen = reading.predicted[texts.flatten()].unsqueeze(1)
     lost[:, :, several] = (reading.probabilities[texts.flatten()] - left).gather(1, chosen).view(kept.shape[:-1])
     return lost

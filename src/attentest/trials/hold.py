@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import torch
 
 from attentest.files import inside
+from attentest.memory import out_of_memory
 from attentest.trials.base import (
     NOTHING_TO_MOVE,
     Columns,
@@ -24,7 +25,7 @@ from attentest.trials.base import (
     with_several_items,
 )
 from attentest.trials.finding import Finding
-from attentest.trials.reading import readings
+from attentest.trials.reading import Reading, readings
 from attentest.trials.subject import Subject, check_subject
 from attentest.version import __version__
 
@@ -38,12 +39,10 @@ def hold(trials: Sequence[Trial], subject: Subject, watch: Watch = lambda done, 
     collected: list[dict[str, list[Any]]] = [{} for _ in trials]
     order: list[np.ndarray] = []
     done = 0
-    for reading in readings(subject.model, subject.data, subject.rows, subject.device, site=subject.site):
+    for reading, found in _examined(examiners, subject):
         order.append(reading.rows)
-        with torch.no_grad():
-            common = common_columns(reading, subject.classes, subject.items)
-            for examiner, columns in zip(examiners, collected, strict=True):
-                _collect(columns, {**common, **examiner.examine(reading)})
+        for columns, more in zip(collected, found, strict=True):
+            _collect(columns, more)
         done += len(reading.batch)
         watch(done, len(subject.rows))
     rows = np.concatenate(order)
@@ -51,6 +50,29 @@ def hold(trials: Sequence[Trial], subject: Subject, watch: Watch = lambda done, 
         _conclude(trial, examiner, columns, rows, subject)
         for trial, examiner, columns in zip(trials, examiners, collected, strict=True)
     ]
+
+
+def _examined(examiners: Sequence[Examiner], subject: Subject) -> Iterator[tuple[Reading, list[Columns]]]:
+    """Every text with what the examiners find; where memory does not suffice, half as many texts at a time."""
+    left, at_once = subject.rows, subject.tokens_at_once
+    fewest = int(subject.lengths.max(initial=1))
+    while len(left):
+        kept = False  # whether an examiner has put down what it saw: these texts must not be shown to it again
+        try:
+            for reading in readings(subject.model, subject.data, left, subject.device, at_once, subject.site):
+                found: list[Columns] = []
+                with torch.no_grad():
+                    common = common_columns(reading, subject.classes, subject.items)
+                    for examiner in examiners:
+                        found.append({**common, **examiner.examine(reading)})
+                        kept = kept or not isinstance(examiner, Trial)
+                kept = False
+                yield reading, found
+                left = left[~np.isin(left, reading.rows)]
+        except (RuntimeError, MemoryError) as error:
+            if kept or not out_of_memory(error) or at_once <= fewest:
+                raise
+            at_once = max(fewest, at_once // 2)
 
 
 def concluded(trial: Trial, examiner: Examiner, table: pa.Table) -> Conclusion:

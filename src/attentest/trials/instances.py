@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentest.interventions import permuted, sums_within
-from attentest.text.tokenizer import Tokenizer
+from attentest.text.items import Items, merged, merged_marks
 from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.rationale import marks_of
 from attentest.trials.reading import Reading, readings
@@ -38,14 +38,15 @@ SCHEMA = pa.schema(
         "end": pa.list_(pa.int32()),
         "weight": pa.list_(pa.float32()),
         "rationale": pa.list_(pa.int8()),
+        "in_second": pa.int32(),
     }
 )
 
 
 @torch.no_grad()
 def instances(subject: Subject, texts: int = SHOWN, seed: int = 0) -> pa.Table:
-    """A row for each variant of each text of a sample, with the places of its tokens (or sentences, if these are
-    weighed)."""
+    """A row for each variant of each text of a sample, with the places of its words (or sentences, if these are
+    weighed); the last `in_second` of them are in the second text of a pair."""
     chosen = np.sort(np.random.default_rng(seed).permutation(subject.rows)[:texts])
     adversary = InstanceAdversary(seed=seed).examiner(subject)
     marks, sequences = marks_of(subject)
@@ -53,12 +54,13 @@ def instances(subject: Subject, texts: int = SHOWN, seed: int = 0) -> pa.Table:
     for reading in readings(subject.model, subject.data, chosen, subject.device, site=subject.site):
         found = _variants(reading, adversary, seed)
         for place, row in enumerate(reading.rows):
-            about = _about(subject, int(row))
-            length = int(reading.lengths[place])
+            items = _items(subject, int(row))
             reason = marks[sequences.offsets[row] : sequences.offsets[row + 1]]
-            about["rationale"] = reason.tolist() if reason.any() else None
+            about = _about(subject, int(row)) | shown_words(items, reason.tolist() if reason.any() else None)
             for name, (weights, shown) in found.items():
-                rows.append({**about, "variant": name, **_seen(subject, reading, weights, shown, place, length)})
+                seen = _seen(subject, reading, weights, shown, place, len(items.words))
+                weight = merged(seen["weight"], items.words).tolist()
+                rows.append({**about, "variant": name, **seen, "weight": weight})
     order = {id: place for place, id in enumerate(subject.ids(chosen))}
     return pa.Table.from_pylist(sorted(rows, key=lambda row: order[row["id"]]), SCHEMA)
 
@@ -100,19 +102,35 @@ def _seen(
 def _about(subject: Subject, row: int) -> dict[str, Any]:
     data = subject.data
     stored = data.corpus.table.slice(int(data.rows[row]), 1).to_pylist()[0]
-    spans = Tokenizer(data.settings).spans(stored["text"])[: int(data.sequences.lengths[row])]
-    if subject.items == "sentences":
-        assert data.sentences is not None
-        begin, end = data.sequences.offsets[row : row + 2]
-        spans = _spans_of_sentences(spans, data.sentences[begin:end])
     return {
         "id": str(stored["id"]),
         "text": stored["text"],
         "second": stored.get("second"),
         "label": subject.classes[int(data.labels[row])],
+    }
+
+
+def shown_words(items: Items, rationale: Sequence[int] | None) -> dict[str, Any]:
+    """The columns of a row that say where its words are."""
+    spans = items.word_spans
+    return {
         "start": [start for start, _ in spans],
         "end": [end for _, end in spans],
+        "rationale": rationale and [int(marked) for marked in merged_marks(rationale, items.words)],
+        "in_second": items.words_in_second,
     }
+
+
+def _items(subject: Subject, row: int) -> Items:
+    data = subject.data
+    (items,) = data.items(np.array([row]))
+    if subject.items == "tokens":
+        return items
+    assert data.sentences is not None
+    begin, end = data.sequences.offsets[row : row + 2]
+    spans = _spans_of_sentences(items.spans, data.sentences[begin:end])
+    numbers = np.arange(len(spans))
+    return Items([data.text(row)[a:b] for a, b in spans], spans, np.zeros_like(numbers), numbers)
 
 
 def _spans_of_sentences(spans: Sequence[tuple[int, int]], numbers: np.ndarray) -> list[tuple[int, int]]:

@@ -26,7 +26,7 @@ from attentest.models.protocol import (
     Weights,
     provides,
 )
-from attentest.text.batches import Batch, inference_batches
+from attentest.text.batches import TOKENS_AT_ONCE, Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
 
 Answer = TypeVar("Answer")
@@ -48,6 +48,7 @@ class Reading:
     within: Int[Tensor, "batch tokens"] | None = None  # parts of a text in which weights sum to 1; None: all of it
     shares: Float[Tensor, "batch tokens"] | None = None  # of the text's attention, where there are such parts or rows
     row_shares: Float[Tensor, "batch *rows"] | None = None  # how much each row counts, where there are several
+    tokens_at_once: int = TOKENS_AT_ONCE  # of copies of these texts that are read again
     kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)  # what several trials ask of these texts
 
     def once(self, key: Hashable, find: Callable[[], Answer]) -> Answer:
@@ -183,13 +184,13 @@ def readings(
     data: TokenizedCorpus,
     rows: np.ndarray,
     device: torch.device | str = "cpu",
-    max_padded: int = 16_384,
+    max_padded: int = TOKENS_AT_ONCE,
     site: str | None = None,
 ) -> Iterator[Reading]:
     """Every text of `rows`, shortest first, within bounded memory; a model that gives NaN is refused."""
     for batch in inference_batches(data, rows, max_padded):
         with torch.no_grad():
-            reading = read(model, batch.to(device), site)
+            reading = replace(read(model, batch.to(device), site), tokens_at_once=max_padded)
         broken = np.flatnonzero(~reading.logits.isfinite().all(1).cpu().numpy())
         if len(broken):
             row = int(data.rows[reading.rows[broken[0]]])

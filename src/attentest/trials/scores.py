@@ -134,7 +134,13 @@ def _by_weights(reading: Reading) -> Float[Tensor, "batch *rows tokens"]:
 def _without_each(reading: Reading, removal: str, settings: ScoreSettings) -> Float[Tensor, "batch tokens classes"]:
     return reading.once(
         ("without each", removal, settings.tolerance),
-        lambda: removed_probabilities(reading.model, reading.batch, removal=removal, tolerance=settings.tolerance),
+        lambda: removed_probabilities(
+            reading.model,
+            reading.batch,
+            removal=removal,
+            tolerance=settings.tolerance,
+            max_padded=reading.tokens_at_once,
+        ),
     )
 
 

@@ -14,8 +14,8 @@ from attentest.errors import InputError
 from attentest.files import inside
 from attentest.models.check import check_model, check_protocol
 from attentest.models.hierarchical import SENTENCE
-from attentest.models.protocol import AttentionModel
-from attentest.text.batches import inference_batches
+from attentest.models.protocol import AttentionModel, SizedModel, provides
+from attentest.text.batches import TOKENS_AT_ONCE, inference_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.run import Run
 from attentest.trials.reading import check_site
@@ -39,6 +39,7 @@ class Subject:
     device: torch.device | str = "cpu"
     site: str | None = None  # whose weights are changed; None: the last one of the model
     trusted: bool = False  # a model that attentest made: it is not looked at before a trial
+    memory: int | None = None  # bytes for texts that are read at a time; None: as many as are usual
 
     def __post_init__(self) -> None:
         check_protocol(self.model)
@@ -66,6 +67,14 @@ class Subject:
     def place_of(self, trial: str) -> str:
         """The folder of a trial's finding, within that of all: sites other than the usual one are named."""
         return trial if self.chosen_site == self.model.sites[-1] else f"{trial}-{self.chosen_site}"
+
+    @property
+    def tokens_at_once(self) -> int:
+        """How many tokens may be read at a time, padding counted: at least the longest text."""
+        if self.memory is None or not provides(self.model, SizedModel):
+            return TOKENS_AT_ONCE
+        longest = int(self.lengths.max(initial=1))
+        return max(longest, min(TOKENS_AT_ONCE, self.memory // self.model.bytes_of_a_token(longest)))
 
     @property
     def classes(self) -> Sequence[str]:

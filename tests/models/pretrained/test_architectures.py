@@ -39,6 +39,12 @@ def test_out_of_reach_is_refused_by_name(architecture: str) -> None:
         find_sites(network, texts([6, 4]))
 
 
+def test_a_translation_model_out_of_reach() -> None:
+    config = transformers.FSMTConfig(langs=["en", "de"], src_vocab_size=50, tgt_vocab_size=50, d_model=16)
+    with pytest.raises(InputError, match="attention weights of FSMT cannot be replaced"):
+        route_of(transformers.FSMTModel(config))
+
+
 def test_block_sparse_attention_is_refused_whatever_the_length() -> None:
     with pytest.raises(InputError, match="BigBird with block-sparse attention"):
         route_of(classifier("BigBird", attention_type="block_sparse", block_size=2))

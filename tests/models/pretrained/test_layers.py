@@ -93,3 +93,37 @@ def test_the_same_encoder_used_twice_runs_as_a_whole() -> None:
     sites = find_sites(network, inputs)
     assert sites.names == tuple(f"encoder.{layer}" for layer in range(2 * LAYERS))
     assert reusable(network, inputs, sites) is None
+
+
+@pytest.mark.parametrize("architecture", ["Bert", "Deberta"])
+def test_layers_keep_their_numbers_in_a_users_module(architecture: str) -> None:
+    class HeadAttention(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dropout = torch.nn.Dropout(0.1)
+
+        def forward(self, states: Tensor) -> Tensor:
+            weights = self.dropout((states @ states.mT)[:, None].softmax(-1))  # looks like a site, and is none
+            return (weights[:, 0] @ states)[:, 0]  # type: ignore[no-any-return]
+
+    class Custom(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.decoder = torch.nn.ModuleList([torch.nn.Identity(), classifier(architecture), HeadAttention()])
+
+        def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+            output = self.decoder[1](input_ids, attention_mask, output_hidden_states=True)
+            return self.decoder[2](output.hidden_states[-1])  # type: ignore[no-any-return]
+
+    network, inputs = Custom().eval(), texts([9, 5, 7])
+    sites = find_sites(network, inputs)
+    assert sites.names == SITES.names
+    stack = reusable(network, inputs, sites)
+    assert stack is not None
+    with torch.no_grad():
+        with keeping(stack) as kept:
+            network(**inputs)
+        with replaced(network, uniform, [SITES.names[2]]):
+            expected = network(**inputs)
+        with from_layer(stack, 2, kept), replaced(network, uniform, [SITES.names[2]]):
+            assert torch.allclose(network(**inputs), expected, rtol=0, atol=1e-5)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,13 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Span = tuple[int, int]
+BETWEEN = "\n» "  # the two texts of a pair that both have weights
 
 
 @dataclass(frozen=True)
 class Heatmap:
-    """Weights over the tokens of one text, whose places in it are `spans`."""
+    """Weights over the words of one text, whose places in it are `spans`. Where both texts of a pair have weights, the
+    last `in_second` words are of the second text, and so are their places."""
 
     id: str
     text: str
@@ -30,10 +33,36 @@ class Heatmap:
     probabilities: Sequence[float]
     label: str | None = None
     rationale: Sequence[int] | None = None
-    second: str | None = None  # the other text of a pair, which has no weights
+    second: str | None = None  # the other text of a pair
     shown: str = "weight"  # what the weights are
     unknown: Sequence[bool] | None = None  # tokens that the model's vocabulary does not have
     model: str | None = None  # whose weights these are, where several models are shown
+    in_second: int = 0
+
+    @cached_property
+    def shown_text(self) -> str:
+        """All that has weights: the text, or both texts of a pair."""
+        return self._joined[0]
+
+    @cached_property
+    def places(self) -> Sequence[Span]:
+        """Where the words are in `shown_text`."""
+        return self._joined[1]
+
+    @cached_property
+    def _joined(self) -> tuple[str, Sequence[Span]]:
+        if self.second is None or not self.in_second:
+            return self.text, self.spans
+        return joined(self.text, self.second, self.spans, self.in_second)
+
+    @property
+    def words(self) -> list[str]:
+        return [self.shown_text[start:end] for start, end in self.places]
+
+    @property
+    def second_alone(self) -> str | None:
+        """The other text of a pair, if it has no weights."""
+        return None if self.in_second else self.second
 
     @property
     def predicted(self) -> str:
@@ -58,8 +87,9 @@ class Heatmap:
             "label": self.label,
             "predicted": self.predicted,
             "probabilities": dict(zip(self.classes, self.probabilities, strict=True)),
-            "tokens": [self.text[start:end] for start, end in self.spans],
+            "tokens": self.words,
             "weights": list(self.weights),
+            **({"in_second": self.in_second} if self.in_second else {}),
             "shown": self.shown,
             **({} if self.unknown is None else {"unknown": list(self.unknown)}),
         }
@@ -75,8 +105,7 @@ class Heatmap:
     @property
     def unknown_words(self) -> list[str]:
         """Each once, in the order of the text."""
-        words = (self.text[slice(*span)] for i, span in enumerate(self.spans) if self.is_unknown(i))
-        return list(dict.fromkeys(words))
+        return list(dict.fromkeys(word for i, word in enumerate(self.words) if self.is_unknown(i)))
 
     @property
     def legend(self) -> str:
@@ -85,10 +114,19 @@ class Heatmap:
 
     def heaviest(self, n: int = 3) -> list[tuple[str, float]]:
         order = sorted(range(len(self.weights)), key=lambda i: -self.weights[i])[:n]
-        return [(self.text[slice(*self.spans[i])], self.weights[i]) for i in order]
+        words = self.words
+        return [(words[i], self.weights[i]) for i in order]
 
     def window(self, tokens: int) -> tuple[int, int]:
         return window(self.weights, tokens)
+
+
+def joined(text: str, second: str, spans: Sequence[Span], in_second: int) -> tuple[str, list[Span]]:
+    """Both texts of a pair as one, the first as far as it was read, and the places of all words in it."""
+    first, rest = spans[: len(spans) - in_second], spans[len(spans) - in_second :]
+    end = first[-1][1] if first else 0
+    before = text[:end] + (" …" if text[end:].strip() else "") + BETWEEN
+    return before + second, [*first, *((a + len(before), b + len(before)) for a, b in rest)]
 
 
 def window(weights: Sequence[float], tokens: int) -> tuple[int, int]:
@@ -150,9 +188,9 @@ class Heatmaps(Sequence[Heatmap]):
         import pyarrow as pa
 
         rows = [
-            {"id": heatmap.id, "token": heatmap.text[slice(*span)], "weight": weight, "predicted": heatmap.predicted}
+            {"id": heatmap.id, "token": word, "weight": weight, "predicted": heatmap.predicted}
             for heatmap in self
-            for span, weight in zip(heatmap.spans, heatmap.weights, strict=True)
+            for word, weight in zip(heatmap.words, heatmap.weights, strict=True)
         ]
         return to_pandas(pa.Table.from_pylist(rows))
 

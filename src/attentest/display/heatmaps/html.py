@@ -51,7 +51,8 @@ def _article(heatmap: Heatmap) -> str:
         wrong = "" if heatmap.label == heatmap.predicted else ' class="wrong"'
         about.append(f"<span{wrong}>label {_safe(heatmap.label)}</span>")
     heaviest = ", ".join(f"{_safe(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
-    second = "" if heatmap.second is None else f'<p dir="auto" class="second">{_safe(heatmap.second)}</p>'
+    alone = heatmap.second_alone
+    second = "" if alone is None else f'<p dir="auto" class="second">{_safe(alone)}</p>'
     unknown = "; dotted: not in the vocabulary" if heatmap.unknown_words else ""
     return (
         f'<article><p class="about">{" · ".join(about)}</p><p dir="auto">{_marked(heatmap)}</p>{second}'
@@ -60,10 +61,10 @@ def _article(heatmap: Heatmap) -> str:
 
 
 def _marked(heatmap: Heatmap) -> str:
-    parts, at = [], 0
-    for i, ((start, end), deep) in enumerate(zip(heatmap.spans, heatmap.strengths, strict=True)):
-        parts.append(_safe(heatmap.text[at:start]))
-        token = _safe(heatmap.text[start:end])
+    text, parts, at = heatmap.shown_text, [], 0
+    for i, ((start, end), deep) in enumerate(zip(heatmap.places, heatmap.strengths, strict=True)):
+        parts.append(_safe(text[at:start]))
+        token = _safe(text[start:end])
         if heatmap.is_unknown(i):
             token = f'<span class="u" title="not in the vocabulary">{token}</span>'
         reason = heatmap.rationale is not None and heatmap.rationale[i]
@@ -72,7 +73,7 @@ def _marked(heatmap: Heatmap) -> str:
             token = f'<mark{kind} style="--w:{deep:.2f}" title="{heatmap.weights[i]:.4f}">{token}</mark>'
         parts.append(token)
         at = end
-    parts.append(_safe(heatmap.text[at:]))
+    parts.append(_safe(text[at:]))
     return "".join(parts)
 
 

@@ -49,8 +49,8 @@ def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
         about = f"{heatmap.model} · {about}"
     if heatmap.label is not None:
         about += f" · label {heatmap.label}"
-    if heatmap.second is not None:
-        about += f" · » {_fitting(heatmap.second)}"
+    if heatmap.second_alone is not None:
+        about += f" · » {_fitting(heatmap.second_alone)}"
     if heatmap.shown != "weight":
         about += f" · {heatmap.shown}"
     if heatmap.unknown_words:
@@ -59,12 +59,17 @@ def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
     y += LINE
     x: float = MARGIN
     start, end = heatmap.window(LONGEST)
-    strengths, at = heatmap.strengths, heatmap.spans[start][0]
+    text, places, strengths = heatmap.shown_text, heatmap.places, heatmap.strengths
+    at = places[start][0]
     for i in range(start, end):
-        left, right = heatmap.spans[i]
-        shown = _fitting(heatmap.text[left:right])
+        left, right = places[i]
+        shown = _fitting(text[left:right])
         word = _safe(shown)
-        gap = _CHARACTER if heatmap.text[at:left] else 0.0
+        gap = _CHARACTER if text[at:left] else 0.0
+        if heatmap.in_second and i == len(places) - heatmap.in_second:  # the second text is on a line of its own
+            x, y = MARGIN, y + LINE if i > start else y
+            parts.append(f'<text x="{x}" y="{y}" fill="#555555">»</text>')
+            x += _CHARACTER
         width = _columns(shown) * _CHARACTER
         if x + gap + width > WIDTH - MARGIN and x > MARGIN:
             x, gap = MARGIN, 0.0

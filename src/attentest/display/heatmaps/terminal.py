@@ -37,7 +37,7 @@ def _one(heatmap: Heatmap) -> list[RenderableType]:
         right = heatmap.label == heatmap.predicted
         head.append(f"  label {one_line(heatmap.label)}", "green" if right else "red")
     heaviest = ", ".join(f"{one_line(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
-    second = [] if heatmap.second is None else [Text(f"» {_flat(heatmap.second)}", "italic")]
+    second = [] if heatmap.second_alone is None else [Text(f"» {_flat(heatmap.second_alone)}", "italic")]
     legend = f"{heatmap.legend}: {heaviest}"
     if heatmap.unknown_words:
         legend += f"; unknown: {_some(heatmap.unknown_words)}"
@@ -55,15 +55,15 @@ def _coloured(heatmap: Heatmap) -> Text:
     line = Text()
     if start:
         line.append(f"… {start} tokens … ", "dim")
-    at = heatmap.spans[start][0]
-    strengths = heatmap.strengths
+    text, places, strengths = heatmap.shown_text, heatmap.places, heatmap.strengths
+    at = places[start][0]
     for i in range(start, end):
-        left, right = heatmap.spans[i]
-        line.append(_flat(heatmap.text[at:left]))
-        line.append(_flat(heatmap.text[left:right]), _style(strengths[i], heatmap.is_unknown(i)))
+        left, right = places[i]
+        line.append(_flat(text[at:left]))
+        line.append(_flat(text[left:right]), _style(strengths[i], heatmap.is_unknown(i)))
         at = right
-    if end < len(heatmap.spans):
-        line.append(f" … {len(heatmap.spans) - end} tokens …", "dim")
+    if end < len(places):
+        line.append(f" … {len(places) - end} tokens …", "dim")
     return line
 
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attentest.errors import InputError
-from attentest.models.pretrained.architectures import logits_of
+from attentest.models.evaluation import evaluating
+from attentest.models.pretrained.architectures import logits_of, pretrained_parts
 from attentest.models.pretrained.layers import reusable
+from attentest.models.pretrained.layout import Layout
 from attentest.models.pretrained.replaced import Sites, find_sites, replaced
 from attentest.models.pretrained.rows import Decision, decision_token, runs_on_rows
+from attentest.text.batches import batch_of_sequences
 
-EXACT = 1e-5  # of logits, relative to the largest: sums in float32 are taken in another order
+EXACT = 1e-5  # of logits, relative to the largest; coarse number types get four of their own steps
 STILL = 1e-7  # a change of the logits that is none
 
 
@@ -35,9 +39,7 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
     are given back, and uniform weights move them at every site.
     """
     name = type(network).__name__
-    if network.training:
-        raise InputError(f"{name} is in training mode, where dropout is on; call eval() first.")
-    with torch.no_grad():
+    with evaluating(network), torch.no_grad():
         untouched = logits_of(network(**arguments))
         sites = find_sites(network, arguments)
         own: dict[str, Tensor] = {}
@@ -51,8 +53,9 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
             ("while its attention is looked at", gap),
             ("when its own weights are given back", float((given - eager).abs().max())),
         ):
-            if not apart <= EXACT * scale:
+            if not apart <= max(EXACT, 4 * torch.finfo(untouched.dtype).eps) * scale:
                 raise InputError(f"{name} gives logits that differ by {apart:.2g} {what}, so it cannot be audited.")
+        sites = _over_all_tokens(sites, own, arguments["input_ids"].shape[1])
         for site in sites.names:
             with replaced(network, lambda _, weights, allowed: uniform_over(allowed, weights.dtype), [site]):
                 moved = logits_of(network(**arguments))
@@ -61,9 +64,25 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
                     f"Uniform weights at {site} change nothing of what {name} gives: the weights there are not in use, "
                     "so it cannot be audited."
                 )
-    stack, decision = reusable(network, arguments, sites), decision_token(network, arguments, sites)
-    alone = stack is not None and decision is not None and runs_on_rows(network, stack, arguments, decision)
+        stack, decision = reusable(network, arguments, sites), decision_token(network, arguments, sites)
+        alone = stack is not None and decision is not None and runs_on_rows(network, stack, arguments, decision)
     return About(sites, stack, decision, alone, gap)
+
+
+def probe(network: nn.Module, layout: Layout) -> dict[str, Tensor]:
+    """Texts of different lengths, of word pieces from all over the vocabulary, to look at a network with."""
+    pieces = pretrained_parts(network)[0].get_input_embeddings().weight
+    taken = {layout.pad, layout.mask, *layout.single.ids, *layout.pair.ids}
+    usual = np.array([piece for piece in range(len(pieces)) if piece not in taken])
+    lengths = [min(length, layout.room("single")) for length in (3, 7, 5)]
+    texts = np.split(usual[np.linspace(0, len(usual) - 1, sum(lengths)).astype(int)], np.cumsum(lengths)[:-1])
+    return layout.lay_out(batch_of_sequences(texts).to(pieces.device)).arguments
+
+
+def _over_all_tokens(sites: Sites, own: Mapping[str, Tensor], positions: int) -> Sites:
+    """Without layers that see the text pooled (Funnel): their weights are not those of tokens."""
+    names = tuple(site for site in sites.names if own[site].shape[-2:] == (positions, positions))
+    return Sites(names, {site: sites.heads[site] for site in names})
 
 
 def uniform_over(allowed: Bool[Tensor, "*rows keys"], dtype: torch.dtype) -> Float[Tensor, "*rows keys"]:

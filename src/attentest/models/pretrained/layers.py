@@ -21,11 +21,10 @@ from attentest.models.pretrained.replaced import Sites
 def stacks(network: nn.Module) -> list[nn.ModuleList]:
     """The outermost lists of layers with attention: one in an encoder, two in an encoder with a decoder."""
     found: dict[str, nn.ModuleList] = {}
-    for part in pretrained_parts(network)[:1]:
-        for name, module in part.named_modules():
-            inner = any(name.startswith(f"{outer}.") for outer in found)
-            if isinstance(module, nn.ModuleList) and not inner and all(_attends(layer) for layer in module):
-                found[name] = module
+    for name, module in pretrained_parts(network)[0].named_modules():
+        inner = any(name.startswith(f"{outer}.") for outer in found)
+        if isinstance(module, nn.ModuleList) and not inner and all(_attends(layer) for layer in module):
+            found[name] = module
     return list(found.values())
 
 

@@ -79,7 +79,7 @@ def _opened(source: str | Path) -> tuple[Path, Any]:
     """The folder of a model and its config, if it is one that can be read."""
     from attentest.models.pretrained.library import transformers
 
-    folder = _folder(source)
+    folder = folder_of(source)
     if not (folder / CONFIG).is_file():
         adapter = (folder / "adapter_config.json").is_file()
         hint = " It is an adapter: merge it into its model (merge_and_unload) and save that." if adapter else ""
@@ -96,7 +96,7 @@ def _opened(source: str | Path) -> tuple[Path, Any]:
     return folder, config
 
 
-def _folder(source: str | Path) -> Path:
+def folder_of(source: str | Path) -> Path:
     """Where the files of the model are; those of a name on the hub are fetched, unless they were before."""
     folder = Path(source).expanduser()
     if is_folder(folder):

@@ -7,25 +7,27 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.errors import InputError
 from attentest.models.pretrained.architectures import logits_of, pretrained_parts
 from attentest.models.pretrained.explaining import ROW, check_explanation
-from attentest.models.pretrained.inspection import About, uniform_over
+from attentest.models.pretrained.inspection import About, inspect_network, probe, uniform_over
 from attentest.models.pretrained.layers import from_layer, keeping
 from attentest.models.pretrained.layout import Inputs, Layout
-from attentest.models.pretrained.replaced import Seen, look, replaced
+from attentest.models.pretrained.replaced import look, replaced
 from attentest.models.pretrained.seen_from import LayerEncoded, SeenFrom
 from attentest.models.protocol import Change, Encoded, Weights
 from attentest.text.batches import Batch
+
+STATES = 24  # vectors of its width that a token has at a time: in the layer, in a longer one, and kept for later
 
 
 class Pretrained(nn.Module):
     """Trials look at one of its layers, the last one unless told.
 
-    `outputs` are those of the head, class by class; -1 is a logit of 0: the first class of a head with one output.
+    `classes` has the head's output for each class; -1 is a logit of 0: the first class of a head with one output.
     `head` is the only one whose weights are examined and changed [all], `explained_by` names what is shown as
     attention, and the projection `uniform` has uniform weights in every layer.
     """
@@ -34,27 +36,28 @@ class Pretrained(nn.Module):
         self,
         network: nn.Module,
         layout: Layout,
-        about: About,
-        outputs: Sequence[int],
+        classes: Sequence[int],
+        about: About | None = None,
         *,
         projection: str = "softmax",
         head: int | None = None,
         explained_by: str = ROW,
     ) -> None:
         super().__init__()
-        self.network, self.layout, self.about, self.outputs = network, layout, about, list(outputs)
+        self.network, self.layout, self.classes = network, layout, list(classes)
+        self.about = inspect_network(network, probe(network, layout)) if about is None else about
         self.projection, self.head, self.explained_by = projection, head, explained_by
         self.training = network.training
         self._below: tuple[Batch, list[object]] | None = None  # of the batch that `changed` was last asked about
         if head is not None and not 0 <= head < min(self.heads.values()):
             raise InputError(f"head is {head}; the heads of this model are 0 to {min(self.heads.values()) - 1}.")
 
-        check_explanation(explained_by, about)
+        check_explanation(explained_by, self.about)
 
     def logits(self, output: object) -> Float[Tensor, "*batch classes"]:
         """Of the corpus's classes, from what the network gives."""
         found = logits_of(output).float()
-        return torch.cat((found, torch.zeros_like(found[..., :1])), -1)[..., self.outputs]
+        return torch.cat((found, torch.zeros_like(found[..., :1])), -1)[..., self.classes]
 
     @property
     def sites(self) -> Sequence[str]:
@@ -97,6 +100,11 @@ class Pretrained(nn.Module):
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> LayerEncoded:
         return self._last.encode_embedded(embedded, batch)
 
+    def bytes_of_a_token(self, longest: int) -> int:
+        """Of the states that a layer has at a time (its widest is four times the others) and of its weights."""
+        width = next(self.embeddings.parameters()).shape[1]
+        return 4 * (STATES * width + 4 * max(self.heads.values()) * longest)
+
     def changed(
         self, batch: Batch, change: Change, sites: Collection[str] | None = None
     ) -> Float[Tensor, "batch classes"]:
@@ -107,9 +115,13 @@ class Pretrained(nn.Module):
         with self._from(first, batch, inputs), replaced(self.network, self._also_projected(change, chosen), chosen):
             return self.logits(self.network(**inputs.arguments))
 
-    def values_at(self, batch: Batch, site: str) -> Seen:
-        """Weights, what is allowed, and values, of every head and query at a site."""
-        return look(self.network, self.layout.lay_out(batch).arguments, [site])[site]
+    def values_at(self, batch: Batch, site: str) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Weights, values (None where the architecture keeps them to itself), and what is allowed."""
+        seen = look(self.network, self.layout.lay_out(batch).arguments, [site])[site]
+        return seen.weights, seen.values, seen.allowed
+
+    def special_keys(self, batch: Batch) -> Bool[Tensor, "batch positions"]:
+        return self.layout.lay_out(batch).special
 
     def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:
         """For training: logits, and the weights of the last layer as they are shown."""
@@ -130,9 +142,9 @@ class Pretrained(nn.Module):
         """What the model's own projection makes of the weights that the network found."""
         return uniform_over(allowed, weights.dtype) if self.projection == "uniform" else None
 
-    def changed_sites(self, sites: Collection[str]) -> Collection[str]:
-        """Those that a run must stop at."""
-        return self.sites if self.projection == "uniform" else sites
+    def changed_sites(self, sites: Collection[str]) -> Collection[str] | None:
+        """Those that a run must stop at: all, where their weights are not the network's own."""
+        return None if self.projection == "uniform" else sites
 
     def _also_projected(self, change: Change, sites: Collection[str]) -> Change:
         if self.projection != "uniform":
@@ -153,8 +165,8 @@ class Pretrained(nn.Module):
             return
 
         def give(_module: nn.Module, _inputs: object, own: Tensor) -> Tensor:
-            at = places.unsqueeze(-1).expand_as(embedded)
-            return own.scatter_add(1, at, (embedded - own.gather(1, at)) * mask.unsqueeze(-1))
+            at, texts = places.unsqueeze(-1).expand_as(embedded), self._texts_first(own)
+            return self._texts_first(texts.scatter_add(1, at, (embedded - texts.gather(1, at)) * mask.unsqueeze(-1)))
 
         handle = self.embeddings.register_forward_hook(give)
         try:
@@ -165,11 +177,20 @@ class Pretrained(nn.Module):
     @contextmanager
     def seen_embeddings(self, found: dict[str, Any]) -> Iterator[None]:
         """Within, the embeddings of a run are put down as its states."""
-        handle = self.embeddings.register_forward_hook(lambda _module, _inputs, own: found.update(states=own))
+
+        def see(_module: nn.Module, _inputs: object, own: Tensor) -> None:
+            found["states"] = self._texts_first(own)
+
+        handle = self.embeddings.register_forward_hook(see)
         try:
             yield
         finally:
             handle.remove()
+
+    def _texts_first(self, embedded: Tensor) -> Tensor:
+        """XLNet has its tokens on the first axis and its texts on the second."""
+        turned = pretrained_parts(self.network)[0].config.model_type == "xlnet"
+        return embedded.transpose(0, 1) if turned else embedded
 
     @contextmanager
     def _from(self, first: int, batch: Batch, inputs: Inputs) -> Iterator[None]:

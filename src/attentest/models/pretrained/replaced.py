@@ -125,11 +125,11 @@ def visited(network: nn.Module, visit: Visit, sites: Collection[str] | None = No
         if route == "interface":
             undo.enter_context(_implementation(network, run))
         else:
-            for module, dropout in _dropouts(network):
+            for module, dropout in _dropouts(network, run):
                 undo.callback(dropout.register_forward_hook(_replacing(run, module)).remove)
         yield
         for site in sites or ():
-            if run.reached and site not in run.reached:  # else nothing would have changed, and nobody known
+            if run.reached and site not in run.reached:  # or nothing would have changed, unnoticed
                 raise unknown_name("site", site, run.reached)
 
 
@@ -137,10 +137,12 @@ class _Run:
     def __init__(self, network: nn.Module, visit: Visit, sites: Collection[str] | None) -> None:
         self.visit = visit
         self.sites = sites
-        self.names = {id(module): name for name, module in network.named_modules()}
+        parts = pretrained_parts(network)
+        inwards = (named for part in reversed(parts) for named in part.named_modules())  # the outermost names last
+        self.names = {id(module): name for name, module in inwards}
         self.numbers: dict[str, int] = {}  # of the site reached last, by kind
         self.reached: set[str] = set()
-        self.pairs = any(part.config.is_encoder_decoder for part in pretrained_parts(network))
+        self.pairs = any(part.config.is_encoder_decoder for part in parts)
         self.implementations: dict[int, str | None] = {}  # by config, as they were before
 
     def site(self, module: nn.Module) -> str:
@@ -220,9 +222,9 @@ def _implementation(network: nn.Module, run: _Run) -> Iterator[None]:
             config._attn_implementation_internal = run.implementations[key]
 
 
-def _dropouts(network: nn.Module) -> Iterator[tuple[nn.Module, nn.Dropout]]:
+def _dropouts(network: nn.Module, run: _Run) -> Iterator[tuple[nn.Module, nn.Dropout]]:
     for module in network.modules():
-        if "Attention" in type(module).__name__:
+        if "Attention" in type(module).__name__ and id(module) in run.names:  # not in a user's head
             yield from ((module, child) for child in module.children() if isinstance(child, nn.Dropout))
 
 

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -88,6 +89,25 @@ class SeenFrom:
 
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> LayerEncoded:
         return self._encoded(batch, embedded)
+
+    def bytes_of_a_token(self, longest: int) -> int:
+        return self.model.bytes_of_a_token(longest)
+
+    def hiding_id(self) -> int:
+        """The network's mask token, or where it was trained without one, padding."""
+        return self.model.layout.pad if self.model.layout.mask is None else self.model.layout.mask
+
+    def decode_empty(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
+        """Of a text without pieces of its own: of its special tokens; equal logits if there are none."""
+        none = torch.zeros(len(encoded.mask), 0, dtype=torch.long, device=encoded.mask.device)
+        if not self.model.layout.single.size or self.model.layout.special:
+            return encoded.hidden.new_zeros(len(none), len(self.model.classes))
+        inputs = self.model.layout.lay_out(Batch(none, none.bool(), np.arange(len(none))))
+        with replaced(self.model.network, self._projected, self.model.changed_sites(())):
+            return self.model.logits(self.model.network(**inputs.arguments))
+
+    def _projected(self, _site: str, weights: Tensor, allowed: Tensor) -> Tensor | None:
+        return self.model.projected(weights, allowed)
 
     def _encoded(self, batch: Batch, embedded: Tensor | None) -> LayerEncoded:
         inputs = self.model.layout.lay_out(batch)
@@ -216,7 +236,7 @@ class SeenFrom:
     def shown(self, own: Tensor, inputs: Inputs, batch: Batch) -> Float[Tensor, "batch tokens"]:
         """One weight for each item, of the site's own."""
         found = self._with(inputs, batch, own=own, hidden=own)
-        return self.explained(found, self.attend(found))
+        return self.explained(found, {self.site: self._items(own, found)[0]})
 
     def _with(self, inputs: Inputs, batch: Batch, **found: Any) -> LayerEncoded:
         decision = self.model.about.decision

@@ -42,7 +42,7 @@ def _with_adversary(table: pa.Table, base: Run, adversaries: list[Run]) -> pa.Ta
 
 
 def _rows(texts: list[dict[str, Any]], apart: Difference, adversary: Run) -> list[dict[str, Any]]:
-    predictions, weights = adversary.predictions, adversary.shares
+    predictions, weights = adversary.predictions, adversary.word_shares
     place = {id: row for row, id in enumerate(predictions["id"].to_pylist())}
     found = []
     for text in texts:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError
-from attentest.files import hash_of
+from attentest.files import hash_of, make_folder
 from attentest.progress import Listener
 
 
@@ -17,4 +17,5 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         source = Path(settings["path"]) / name
         if hash_of(source) != written:
             raise InputError(f"{source} has changed since the audit was planned; run the audit again.")
+        make_folder((out / name).parent)
         shutil.copy2(source, out / name)

@@ -9,7 +9,7 @@ from typing import Any
 from attentest.corpora.stored import FILE, open_corpus
 from attentest.files import is_draft, remove
 from attentest.progress import Listener
-from attentest.training.folder import FILES, LOCK, DamagedRunError
+from attentest.training.folder import FILES, LOCK, PRETRAINED, DamagedRunError
 from attentest.training.train_model import train
 
 RESUMES = True
@@ -19,7 +19,7 @@ OTHERS = ("preset", "start", "base")
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     corpus = open_corpus(inputs["corpus"] / FILE)
     others: dict[str, Any] = {role: inputs[role] for role in OTHERS if role in inputs}
-    given = {name: value for name, value in settings.items() if name != "vectors_hash"}  # that is for the key alone
+    given = {name: value for name, value in settings.items() if not name.endswith("_hash")}  # those are for the key
     try:
         _refuse_others(out)
         train(corpus, out, listener=listener, **others, **given)
@@ -33,6 +33,6 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
 def _refuse_others(out: Path) -> None:
     """Nothing but a training writes to this folder."""
     for entry in out.iterdir():
-        own = entry.name in (*FILES, LOCK) and not entry.is_symlink()
+        own = entry.name in (*FILES, LOCK, PRETRAINED) and not entry.is_symlink()
         if not own and not is_draft(entry):
             raise DamagedRunError(f"{entry} is not of this training")

@@ -1,6 +1,6 @@
 """Figures in the papers' forms, as Vega-Lite specifications that stay small however many texts there are."""
 
-from attentest.trials.charts.bars import bars
+from attentest.trials.charts.bars import bars, bars_in_groups
 from attentest.trials.charts.boxes import box, boxes
 from attentest.trials.charts.classes import ClassGroup, class_groups, distinct
 from attentest.trials.charts.cross_table import cross_table
@@ -17,6 +17,7 @@ __all__ = [
     "PALETTE",
     "ClassGroup",
     "bars",
+    "bars_in_groups",
     "box",
     "boxes",
     "by_rank",

@@ -8,7 +8,7 @@ from textwrap import wrap
 from typing import Any
 
 from attentest.trials.base import Chart
-from attentest.trials.charts.frame import category, colour, frame, number, tooltip
+from attentest.trials.charts.frame import CLICKED, PALETTE, category, colour, fading, frame, number, tooltip
 from attentest.trials.charts.side_by_side import panels, placed_by
 
 Row = Mapping[str, Any]
@@ -32,14 +32,30 @@ def _in_lines(names: Sequence[str]) -> dict[str, str]:
     return {"labelExpr": f"({json.dumps(broken)})[datum.label]"} if several else {}
 
 
+def bars_in_groups(
+    rows: Sequence[Row], by: tuple[str, str], title: str, description: str, coloured: bool = True
+) -> Chart:
+    """Bars by the two keys of the rows, the second within the first; the axis reaches as far as they do."""
+    placed = placed_by(rows, by)
+    placed["xOffset"] |= {"scale": {"paddingInner": 0.15}}
+    if not coloured:  # there are too many in a group to tell them by colours
+        placed = {"x": placed["x"], "xOffset": placed["xOffset"], "color": {"value": PALETTE[0]}}
+    layers = bar_layers(title, placed, {key: key for key in by}, domain=None)
+    layers[0]["name"] = CLICKED
+    params = {"params": fading(by[1])} if coloured else {}
+    return frame(description, rows, width={"step": 14, "for": "offset"}, height=220, layer=layers, **params)
+
+
 def bars_side_by_side(rows: Sequence[Row], by: tuple[str, str], title: str, description: str) -> Chart:
     """Bars by the two keys of the rows, the second within the first; a panel a corpus."""
     layers = bar_layers(title, placed_by(rows, by), {"corpus": "corpus", **{key: key for key in by}})
     return panels(rows, layers, choose_in=0, by=by[1], description=description)
 
 
-def bar_layers(title: str, placed: Mapping[str, Any], named: Mapping[str, str]) -> list[dict[str, Any]]:
-    value = number("value", title, [0, 1])
+def bar_layers(
+    title: str, placed: Mapping[str, Any], named: Mapping[str, str], domain: Sequence[float] | None = (0, 1)
+) -> list[dict[str, Any]]:
+    value = number("value", title, domain, zero=True)
     told = {"tooltip": tooltip(**named, **_TOLD)}
     plain = {key: channel for key, channel in placed.items() if key != "color"}
     return [

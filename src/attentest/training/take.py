@@ -1,0 +1,56 @@
+"""A model that was trained elsewhere, made a run without training: what it says about the test split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from attentest.corpora.corpus import Corpus
+from attentest.errors import InputError
+from attentest.files import write_json
+from attentest.models.settings import ModelSettings
+from attentest.progress import Listener
+from attentest.text.settings import TextSettings
+from attentest.training.claim import clear_for, exclusive
+from attentest.training.encoder import with_its_head
+from attentest.training.fit import Progress
+from attentest.training.identity import Others, identity_of, made_with
+from attentest.training.predict import predict
+from attentest.training.record import RUN
+from attentest.training.results import write_results
+from attentest.training.run import Run, choose_device
+from attentest.training.settings import Settings, TrainingSettings
+
+
+def take_pretrained(
+    corpus: Corpus,
+    source: str | Path,
+    out: str | Path,
+    *,
+    labels: Mapping[str, str] | None = None,
+    device: str = "auto",
+    listener: Listener | None = None,
+) -> Run:
+    """A run of a Hugging Face classifier (a folder or a hub name) as it is, with its predictions and attention.
+
+    `labels` says which class each of its labels is, where their names differ.
+    """
+    listener = listener or Listener()
+    settings = Settings(TextSettings(), ModelSettings(pretrained=str(source)), TrainingSettings())
+    identity = identity_of(corpus, settings, Others())
+    encoder = with_its_head(settings.model, corpus.classes, labels)
+    data = encoder.read(corpus, settings.text.max_tokens, partial(listener.progress, "tokenise"))
+    test = data.of_split("test")
+    if not len(test):
+        raise InputError(f"{corpus.name} has no usable rows in its test split.")
+    where = choose_device(device)
+    found = predict(encoder.model.to(where), data, test, where)
+    path = Path(out)
+    with exclusive(path):
+        clear_for(path, identity, overwrite=False, write=True)
+        notes = [*encoder.notes, *data.notes]
+        write_json(path / RUN, identity | made_with(corpus, where, notes))
+        encoder.write(path)
+        write_results(path, encoder.model, data, found, Progress())
+    return Run(path)

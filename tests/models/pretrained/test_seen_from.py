@@ -1,0 +1,201 @@
+"""A network seen from its layers, next to plain runs of the whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from networks import CAUSAL, CLASSES, LAYERS, PAD, REACHED, WORDS, classifier, logits
+from torch import Tensor
+
+from attentest.errors import InputError
+from attentest.importance.gradients import hidden_gradients, input_gradients
+from attentest.models.pretrained.explanations import EXPLANATIONS
+from attentest.models.pretrained.layout import Layout, Side
+from attentest.models.pretrained.model import Pretrained
+from attentest.models.pretrained.replaced import replaced
+from attentest.text.batches import Batch, batch_of_sequences
+from attentest.text.pieces import Frame
+from attentest.trials.reading import Reading, read
+
+EXACT = 1e-5  # sums in float32, taken in another order
+# both routes, with layers that can be used again and without
+SOME = ("Bert", "ModernBert", "Albert", "GPT2", "DebertaV2", "XLNet")
+BEFORE, AFTER = 1, 2  # special tokens
+
+
+def batch_of(*lengths: int) -> Batch:
+    drawn = np.random.default_rng(0)
+    return batch_of_sequences([drawn.integers(3, WORDS, length) for length in lengths])
+
+
+def layout(side: Side = "right") -> Layout:
+    single = Frame((BEFORE,), (), (AFTER,), (0, 0, 0))
+    pair = Frame((BEFORE,), (AFTER,), (AFTER,), (0, 0, 0, 0, 0))
+    return Layout(single, pair, PAD, longest=40, side=side)
+
+
+def pretrained(architecture: str, side: Side = "right", **options: Any) -> Pretrained:
+    # the head of a ModernBERT that reads the first token reads padding on the left
+    pooling: dict[str, Any] = {"classifier_pooling": "mean"} if (architecture, side) == ("ModernBert", "left") else {}
+    network, laid = classifier(architecture, **pooling), layout(side)
+    return Pretrained(network, laid, range(CLASSES), **options)
+
+
+@torch.no_grad()
+def reading_of(model: Pretrained, batch: Batch, site: str | None = None) -> Reading:
+    return read(model, batch, site)
+
+
+def random_rows(reading: Reading, variants: int = 3) -> Tensor:
+    shape = (len(reading.batch), variants, *reading.weights.shape[1:])
+    drawn = torch.rand(shape, generator=torch.Generator().manual_seed(1))
+    drawn = drawn * reading.mask.view(len(reading.batch), *[1] * (len(shape) - 2), -1)
+    return drawn / drawn.sum(-1, keepdim=True)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("architecture", REACHED)
+def test_seen_from_any_layer_it_gives_what_the_network_gives(architecture: str, side: Side) -> None:
+    model, batch = pretrained(architecture, side), batch_of(3, 9, 5, 1)
+    plain = logits(model.network, model.layout.lay_out(batch).arguments)
+    for site in model.sites:
+        reading = reading_of(model, batch, site)
+        assert (reading.logits - plain).abs().max() <= EXACT * max(1.0, float(plain.abs().max()))
+        assert torch.allclose(reading.attention.sum(1), torch.ones(len(batch)), atol=1e-5)
+        assert not reading.attention[~reading.mask].any()
+
+
+@pytest.mark.parametrize("head", [None, 1])
+@pytest.mark.parametrize("architecture", SOME)
+def test_given_weights_do_what_they_do_in_the_whole_network(architecture: str, head: int | None) -> None:
+    """Against weights that a loop puts together, text by text, in an untouched run of the whole."""
+    model, batch = pretrained(architecture, head=head), batch_of(3, 6, 5)
+    inputs = model.layout.lay_out(batch)
+    for site in model.sites:
+        reading = reading_of(model, batch, site)
+        variants = random_rows(reading)
+        found = reading.decode(variants)
+        for number, given in enumerate(variants.unbind(1)):
+            with torch.no_grad(), replaced(model.network, putting_in(reading, given, inputs, head), [site]):
+                expected = model.network(**inputs.arguments).logits
+            assert (found[:, number] - expected).abs().max() <= EXACT * max(1.0, float(expected.abs().max()))
+            assert (expected - reading.logits).abs().max() > 1e-4  # these weights are not idle
+
+
+def putting_in(reading: Reading, given: Tensor, inputs: Any, head: int | None) -> Any:
+    one_row = given.dim() == 3
+
+    def change(_site: str, weights: Tensor, _allowed: Tensor) -> Tensor:
+        new = weights.clone()
+        heads = range(weights.shape[1]) if head is None else [head]
+        for text in range(len(weights)):
+            places = inputs.places[text][reading.mask[text]]
+            queries = [int(reading.encoded.decision[text])] if one_row else range(weights.shape[2])  # type: ignore[attr-defined]
+            for nth, of_head in enumerate(heads):
+                for query in queries:
+                    row = given[text, nth] if one_row else given[text, nth, query]
+                    mass = weights[text, of_head, query, places].sum()
+                    new[text, of_head, query, places] = row[: len(places)] * mass
+        return new
+
+    return change
+
+
+@pytest.mark.parametrize("architecture", SOME[:-1])  # XLNet itself sees padding on the right
+def test_padding_changes_nothing(architecture: str) -> None:
+    model, batch = pretrained(architecture), batch_of(3, 12, 5)
+    for site in (model.sites[0], model.sites[-1]):
+        together = reading_of(model, batch, site)
+        alone = reading_of(model, batch.select(torch.tensor([0])), site)
+        assert (together.logits[0] - alone.logits[0]).abs().max() <= EXACT * max(1.0, float(alone.logits.abs().max()))
+        assert torch.allclose(together.attention[0, :3], alone.attention[0], atol=1e-5)
+
+
+def test_rows_of_the_deciding_token_alone_are_those_of_the_whole() -> None:
+    model, batch = pretrained("Bert"), batch_of(3, 9, 5)
+    slow = Pretrained(model.network, model.layout, range(CLASSES), replace(model.about, row_alone=False))
+    reading = reading_of(model, batch)
+    variants = random_rows(reading, 40)
+    assert model.about.row_alone
+    assert torch.allclose(reading.decode(variants), reading_of(slow, batch).decode(variants), atol=1e-5)
+    some = torch.tensor([2, 0])
+    assert torch.allclose(reading.decode(variants[some], some), reading.decode(variants)[some], atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", sorted(CAUSAL & set(REACHED)))
+def test_the_last_token_of_a_causal_network_decides(architecture: str) -> None:
+    assert pretrained(architecture).about.decision == "last"
+
+
+def test_gradients_by_inputs_and_states_are_those_of_the_whole_network() -> None:
+    model, batch = pretrained("Bert"), batch_of(3, 7)
+    inputs = model.layout.lay_out(batch)
+    embedded = model.embeddings(inputs.input_ids).detach().requires_grad_()
+    output = model.network(inputs_embeds=embedded, attention_mask=inputs.attention_mask).logits.softmax(-1)
+    (expected,) = torch.autograd.grad(output.max(-1).values.sum(), embedded)
+    found = input_gradients(model, batch).gradient
+    places = inputs.places.unsqueeze(-1).expand_as(found)
+    real = batch.mask.unsqueeze(-1)
+    assert torch.allclose(found * real, expected.gather(1, places) * real, atol=1e-6)
+    first = model.at_site("encoder.0", batch)[0]
+    by_states = hidden_gradients(first, batch).gradient * real
+    held = hidden_gradients(first, batch, through_attention=False).gradient * real
+    assert by_states.abs().sum() > 0
+    assert (by_states - held).abs().max() > 1e-6
+
+
+def test_what_is_seen_leaves_no_trace() -> None:
+    model, batch = pretrained("Bert"), batch_of(3, 7)
+    network: Any = model.network
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    reading = reading_of(model, batch, "encoder.1")
+    reading.decode(random_rows(reading))
+    input_gradients(model, batch)
+    assert all(torch.equal(before[name], value) for name, value in network.state_dict().items())
+    hooks = [h for m in network.modules() for h in (*m._forward_hooks.values(), *m._forward_pre_hooks.values())]
+    assert not hooks
+    assert network.config._attn_implementation == "sdpa"
+
+
+@pytest.mark.parametrize("name", EXPLANATIONS)
+def test_explanations_by_name_are_shares_of_the_items(name: str) -> None:
+    model, batch = pretrained("Bert", explained_by=name), batch_of(3, 7, 5)
+    reading = reading_of(model, batch)
+    assert torch.allclose(reading.attention.sum(1), torch.ones(3), atol=1e-5)
+    assert not reading.attention[~reading.mask].any()
+    assert bool((reading.attention >= 0).all())
+    plain = reading_of(pretrained("Bert"), batch)
+    assert torch.equal(plain.weights, reading.weights)  # what is changed is the same, whatever is shown
+    assert torch.allclose(plain.attention, reading.attention, atol=1e-6) == (name == "row")
+
+
+def test_a_head_that_is_not_there_and_weights_with_no_name_are_refused() -> None:
+    with pytest.raises(InputError, match="heads of this model are 0 to 1"):
+        pretrained("Bert", head=2)
+    with pytest.raises(InputError, match="rollout"):
+        pretrained("Bert", explained_by="rolout")
+
+
+def test_a_uniform_projection_has_uniform_weights_in_every_layer() -> None:
+    model, batch = pretrained("Bert", projection="uniform"), batch_of(3, 7, 5)
+    inputs = model.layout.lay_out(batch)
+
+    def even(_site: str, weights: Tensor, allowed: Tensor) -> Tensor:
+        return allowed / allowed.sum(-1, keepdim=True)
+
+    with torch.no_grad(), replaced(model.network, even):
+        expected = model.network(**inputs.arguments).logits
+    assert len(model.sites) == LAYERS
+    for site in model.sites:
+        reading = reading_of(model, batch, site)
+        assert torch.allclose(reading.logits, expected, atol=1e-5)
+    with torch.no_grad():
+        trained, shown = model(batch)
+    assert torch.allclose(trained, expected, atol=1e-5)
+    even_items = batch.mask / batch.mask.sum(1, keepdim=True)
+    assert torch.allclose(shown[model.sites[-1]], even_items, atol=1e-6)
+    assert float((expected - logits(model.network, inputs.arguments)).abs().max()) > 1e-3
