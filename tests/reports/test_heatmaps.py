@@ -190,3 +190,42 @@ def test_whose_weights_these_are_is_told_everywhere() -> None:
     assert re.findall(r"1  (\S+)  yes", printed(found)) == ["<b>", "other"]
     assert "&lt;b&gt; · yes 0.75" in found.svg()
     assert [one.as_dict()["model"] for one in found] == ["<b>", "other"]
+
+
+def pair(**more: object) -> Heatmaps:
+    """Weights on both texts, the first of which was cut."""
+    spans = [(0, 4), (5, 9), (0, 4), (5, 8)]
+    about = {"second": "dull too", "in_second": 2, "unknown": [False, False, False, True], **more}
+    shown = Heatmap("1", "good film here", spans, [0.1, 0.2, 0.3, 0.4], ["no", "yes"], [0.25, 0.75], **about)  # type: ignore[arg-type]
+    return Heatmaps([shown])
+
+
+def test_both_texts_of_a_pair_have_heat() -> None:
+    page = pair().html()
+    for word, weight in (("good", 0.1), ("film", 0.2), ("dull", 0.3)):
+        assert f'title="{weight:.4f}">{word}</mark>' in page
+    assert "good film …\n» dull too" in read(page).text
+    assert 'class="second"' not in page
+    assert "good film … » dull too" in printed(pair())
+    assert "heaviest: too 0.40, dull 0.30, film 0.20" in printed(pair())
+    assert "unknown: too" in printed(pair())
+    (shown,) = pair()
+    assert shown.as_dict()["tokens"] == ["good", "film", "dull", "too"]
+    assert (shown.as_dict()["text"], shown.as_dict()["second"], shown.as_dict()["in_second"]) == (
+        "good film here",
+        "dull too",
+        2,
+    )
+
+
+def test_the_second_text_is_on_a_line_of_its_own_in_a_picture() -> None:
+    tree = ElementTree.fromstring(pair().svg())
+    lines = {element.text: element.get("y") for element in tree.iter() if element.tag.endswith("text")}
+    assert lines["good"] == lines["film"] != lines["dull"] == lines["too"] == lines["»"]
+
+
+def test_a_second_text_without_weights_stands_apart() -> None:
+    found = Heatmaps([heatmap("good film", second="dull too")])
+    assert '<p dir="auto" class="second">dull too</p>' in found.html()
+    assert "» dull too" in printed(found)
+    assert "in_second" not in found[0].as_dict()
