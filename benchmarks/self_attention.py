@@ -10,15 +10,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from statistics import median
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from attentest.importance.erasure import removed_probabilities
 from attentest.models.pretrained.layers import from_layer, keeping, reusable
+from attentest.models.pretrained.layout import Layout
+from attentest.models.pretrained.model import Pretrained
 from attentest.models.pretrained.replaced import find_sites, replaced
 from attentest.models.pretrained.rows import decide, read_row
+from attentest.text.batches import Batch
+from attentest.text.pieces import Frame
 from benchmarks.real_models import models_folder
 from benchmarks.row import Row
 from benchmarks.scene import REPEATS, with_threads
@@ -47,7 +54,7 @@ def network() -> tuple[nn.Module, str]:
 def texts(count: int, tokens: int) -> Inputs:
     """Random pieces; texts are from half of this length to all of it, and padded."""
     chance = torch.Generator().manual_seed(0)
-    lengths = torch.linspace(tokens // 2, tokens, count).round().long() if count > 1 else torch.tensor([tokens])
+    lengths = torch.linspace(tokens, tokens // 2, count).round().long()
     mask = (torch.arange(tokens) < lengths.unsqueeze(1)).long()
     return {"input_ids": torch.randint(1000, WORDS, (count, tokens), generator=chance) * mask, "attention_mask": mask}
 
@@ -112,6 +119,28 @@ def row_permutations() -> list[Row]:
     return [Row("row-permutations", said, mine, theirs, theirs / mine, 50)]
 
 
+def leave_one_out(tokens: int, target: float | None) -> list[Row]:
+    """The twin runs the network again for each position, one text at a time, and is timed on some positions."""
+    net, whose = network()
+    ids = texts(1, tokens)["input_ids"]
+    batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool), np.zeros(1, int))
+    model = Pretrained(net, _layout(), range(CLASSES))
+    some = range(0, tokens, tokens // 16)
+
+    def twin() -> Tensor:
+        left = [torch.cat((ids[:, :place], ids[:, place + 1 :]), 1) for place in some]
+        shorter = [replace(batch, ids=each, mask=torch.ones_like(each, dtype=torch.bool)) for each in left]
+        with torch.inference_mode():
+            found = [_logits(net, _layout().lay_out(each).arguments).softmax(-1) for each in shorter]
+        return torch.cat(found)
+
+    apart = float((removed_probabilities(model, batch)[0, list(some)] - twin()).abs().max())
+    mine, theirs = _in_turns(lambda: removed_probabilities(model, batch), twin)
+    theirs *= tokens / len(some)
+    said = f"every token of a text of {tokens}, {whose}; probabilities differ by at most {apart:.0e}"
+    return [Row(f"leave-one-out-{tokens}-tokens", said, mine, theirs, theirs / mine, target)]
+
+
 def one_eager_site() -> list[Row]:
     """Looking at the weights of one layer of long texts, against the library's default without a look."""
     net, whose = network()
@@ -163,6 +192,13 @@ def memory() -> list[Row]:
 
 
 @cache
+def _layout() -> Layout:
+    """[CLS] and [SEP] around a text, as BERT has them."""
+    frame = Frame(prefix=(101,), middle=(), suffix=(102,), types=(0, 0, 0))
+    return Layout(single=frame, pair=frame, pad=0, longest=512)
+
+
+@cache
 def _stack(net: nn.Module) -> nn.ModuleList:
     inputs = texts(3, 7)
     stack = reusable(net, inputs, find_sites(net, inputs))
@@ -189,7 +225,6 @@ def _permuted(weights: Tensor, allowed: Tensor) -> Tensor:
 
 
 def _in_turns(ours: Callable[[], object], twin: Callable[[], object]) -> tuple[float, float]:
-    _taken(ours), _taken(twin)
     turns = [(_taken(ours), _taken(twin)) for _ in range(REPEATS)]
     mine, theirs = (median(taken) for taken in zip(*turns, strict=True))
     return mine, theirs

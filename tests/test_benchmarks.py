@@ -97,6 +97,27 @@ def test_both_sides_of_self_attention_do_the_same(name: str, monkeypatch: pytest
     assert torch.equal(variants.sort(-1).values, weights.sort(-1).values.unsqueeze(1).expand_as(variants))
 
 
+def test_the_peer_gets_the_same_network(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("transformers")
+    from benchmarks import peers
+
+    monkeypatch.setattr(peers, "SIZE", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 16})
+    monkeypatch.setattr(peers, "TOKENS", 5)
+    at = peers.pair.__wrapped__()
+    assert at.tokenizer(at.texts)["input_ids"] == at.batch.ids.tolist()
+    with torch.no_grad():
+        wanted = at.language_model(at.batch.ids)
+        found, _ = at.model(at.batch)
+    assert torch.allclose(found, wanted.logits[:, -1], atol=1e-5)
+    words = [at.tokenizer.convert_tokens_to_ids(text.split()[-1]) for text in at.continued]
+    assert words == found.argmax(-1).tolist()
+    assert {tuple(each.shape) for each in peers._our_attention(at)} == {(5, 2, 2)}
+    assert all(torch.allclose(each.sum(0), torch.ones(2, 2)) for each in peers._our_attention(at))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert peers.attention() == []
+    assert "inseq is not installed" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_a_million_rows_stay_under_two_gigabytes(tmp_path: Path) -> None:
     write_corpus(tmp_path / "million.csv", ROWS)
