@@ -44,6 +44,19 @@ BENCHMARKS = {
         for decoder in ("context", "context+query")
     },
     "permutation-han": ("benchmarks.documents:permutation",),
+    **{
+        f"self-attention-{name}": (f"benchmarks.self_attention:{function}",)
+        for name, function in {
+            "one-site": "one_site",
+            "row-permutations": "row_permutations",
+            "one-eager-site": "one_eager_site",
+            "memory": "memory",
+        }.items()
+    },
+    "self-attention-leave-one-out": ("benchmarks.self_attention:leave_one_out", 128, 3.0),
+    "self-attention-leave-one-out-short": ("benchmarks.self_attention:leave_one_out", 16, None),
+    "inseq-attention": ("benchmarks.peers:attention",),  # these only where inseq is installed
+    "inseq-gradients": ("benchmarks.peers:gradients",),
     "two-workers": ("benchmarks.engine:two_workers",),
     "memory": ("benchmarks.memory:million_rows",),
     "all-trials": ("benchmarks.all_trials:imdb_like",),

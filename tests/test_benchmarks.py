@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -73,6 +74,48 @@ def test_unknown_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_benchmark_can_be_found() -> None:
     assert all(callable(bench._benchmark(name)) for name in bench.BENCHMARKS)
+
+
+@pytest.mark.parametrize("name", ["one_site", "row_permutations"])
+def test_both_sides_of_self_attention_do_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    transformers = pytest.importorskip("transformers")
+    from benchmarks import self_attention as bench
+
+    size = {"hidden_size": 16, "num_hidden_layers": bench.LAYERS, "num_attention_heads": 2, "intermediate_size": 24}
+    net = transformers.BertForSequenceClassification(transformers.BertConfig(**size)).eval()
+    for parameter in net.parameters():
+        torch.nn.init.normal_(parameter, 0, 0.5)
+    monkeypatch.setattr(bench, "network", lambda: (net, "tiny"))
+    monkeypatch.setattr(bench, "REPEATS", 1)
+    [row] = getattr(bench, name)()
+    apart = re.search(r"logits differ by at most (\S+)[;]?", f"{row.work};")
+    assert apart is not None
+    assert float(apart[1].rstrip(";")) < 1e-5
+    weights, allowed = torch.tensor([[[0.5, 0.3, 0.2, 0.0]]]), torch.tensor([[[True, True, True, False]]])
+    variants = bench._permuted(weights, allowed)
+    assert (variants[..., 3] == 0).all()
+    assert torch.equal(variants.sort(-1).values, weights.sort(-1).values.unsqueeze(1).expand_as(variants))
+
+
+def test_the_peer_gets_the_same_network(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("transformers")
+    from benchmarks import peers
+
+    monkeypatch.setattr(peers, "SIZE", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 16})
+    monkeypatch.setattr(peers, "TOKENS", 5)
+    at = peers.pair.__wrapped__()
+    assert at.tokenizer(at.texts)["input_ids"] == at.batch.ids.tolist()
+    with torch.no_grad():
+        wanted = at.language_model(at.batch.ids)
+        found, _ = at.model(at.batch)
+    assert torch.allclose(found, wanted.logits[:, -1], atol=1e-5)
+    words = [at.tokenizer.convert_tokens_to_ids(text.split()[-1]) for text in at.continued]
+    assert words == found.argmax(-1).tolist()
+    assert {tuple(each.shape) for each in peers._our_attention(at)} == {(5, 2, 2)}
+    assert all(torch.allclose(each.sum(0), torch.ones(2, 2)) for each in peers._our_attention(at))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert peers.attention() == []
+    assert "inseq is not installed" in capsys.readouterr().out
 
 
 @pytest.mark.slow

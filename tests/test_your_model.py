@@ -56,7 +56,21 @@ def test_a_plain_module_is_audited_as_it_is(tmp_path: Path, monkeypatch: pytest.
     assert {"tau attention – leave-one-out", "tau attention – gradient-input-fixed"} <= set(table.column_names)
 
 
-@pytest.mark.parametrize("heading", ["A plain PyTorch module"])
-def test_the_class_around_a_model_is_short(heading: str) -> None:
-    [around] = [block for block in blocks(heading) if "def encode(" in block]
-    assert len(around.splitlines()) < LONGEST
+@pytest.mark.slow
+def test_a_module_around_an_encoder_is_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tiny_folders import bert_folder
+
+    bert_folder(tmp_path / "encoder", model="Model", initializer_range=0.5)
+    names = lived_through("A module around a Hugging Face encoder", tmp_path, monkeypatch)
+    assert (tmp_path / "audits" / "around" / "report.html").is_file()
+    assert names["audit"].answer("used") != "not tested"
+    table = read_table(tmp_path / "audits" / "around" / "findings" / "correlation" / "table.parquet")
+    assert "tau attention – leave-one-out" in table.column_names
+    assert any("gradient" in name for name in table.column_names)
+    assert names["model"].network is names["network"]
+
+
+@pytest.mark.parametrize("heading", ["A plain PyTorch module", "A module around a Hugging Face encoder"])
+def test_what_is_written_around_a_model_is_short(heading: str) -> None:
+    [around] = [block for block in blocks(heading) if "def encode(" in block or "Pretrained(" in block]
+    assert len(around.splitlines()) <= LONGEST

@@ -1,0 +1,234 @@
+"""Interventions on a network of MiniLM's size (6 layers, 384), against running the whole of it again.
+
+All sides have one thread, and processor time counts. The real MiniLM is used where `make real-models` has put it; one
+with random weights takes the same time.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from statistics import median
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from attentest.importance.erasure import removed_probabilities
+from attentest.models.pretrained.layers import from_layer, keeping, reusable
+from attentest.models.pretrained.layout import Layout
+from attentest.models.pretrained.model import Pretrained
+from attentest.models.pretrained.replaced import find_sites, replaced
+from attentest.models.pretrained.rows import decide, read_row
+from attentest.text.batches import Batch
+from attentest.text.pieces import Frame
+from benchmarks.real_models import models_folder
+from benchmarks.row import Row
+from benchmarks.scene import REPEATS, with_threads
+
+Inputs = dict[str, Tensor]
+LAYERS, WORDS, CLASSES = 6, 30_522, 2
+LAST = f"encoder.{LAYERS - 1}"
+TEXTS, TOKENS = 32, 45
+PERMUTATIONS = 100
+
+
+@cache
+def network() -> tuple[nn.Module, str]:
+    """A classifier with a random head, and whose weights it has."""
+    import transformers
+
+    folder = models_folder() / "minilm"
+    kind = transformers.BertForSequenceClassification
+    torch.manual_seed(0)
+    if folder.is_dir():
+        return kind.from_pretrained(folder, num_labels=CLASSES).eval(), "MiniLM"
+    size = {"hidden_size": 384, "num_hidden_layers": LAYERS, "num_attention_heads": 12, "intermediate_size": 1536}
+    return kind(transformers.BertConfig(**size, num_labels=CLASSES)).eval(), "MiniLM's size, random weights"
+
+
+def texts(count: int, tokens: int) -> Inputs:
+    """Random pieces; texts are from half of this length to all of it, and padded."""
+    chance = torch.Generator().manual_seed(0)
+    lengths = torch.linspace(tokens, tokens // 2, count).round().long()
+    mask = (torch.arange(tokens) < lengths.unsqueeze(1)).long()
+    return {"input_ids": torch.randint(1000, WORDS, (count, tokens), generator=chance) * mask, "attention_mask": mask}
+
+
+def one_site() -> list[Row]:
+    """Uniform weights at the last layer, with the states below kept."""
+    net, whose = network()
+    inputs = texts(TEXTS, TOKENS)
+    stack = _stack(net)
+    with torch.inference_mode():
+        with keeping(stack) as kept:
+            net(**inputs)
+
+        def above() -> Tensor:
+            with from_layer(stack, LAYERS - 1, kept):
+                return whole()
+
+        def whole() -> Tensor:
+            with replaced(net, _uniform, [LAST]):
+                return _logits(net, inputs)
+
+        apart = float((above() - whole()).abs().max())
+        ours, twin = _in_turns(above, whole)
+    said = f"{TEXTS} texts of at most {TOKENS} tokens, {whose}; logits differ by at most {apart:.0e}"
+    return [Row("one-site", said, ours, twin, twin / ours, 4)]
+
+
+def row_permutations() -> list[Row]:
+    """All permutations of the decision token's row, the run that reads it counted; the twin is timed on a few."""
+    net, whose = network()
+    inputs = texts(TEXTS, TOKENS)
+    stack, first = _stack(net), torch.zeros(TEXTS, dtype=torch.long)
+    some = 3
+    with torch.inference_mode():
+        own = read_row(net, stack, inputs, first)
+        variants = _permuted(own.weights, own.allowed)
+
+        def ours() -> Tensor:
+            return decide(net, stack, read_row(net, stack, inputs, first), variants)
+
+        def twin() -> Tensor:
+            found = []
+            for number in range(some):
+
+                def change(_site: str, weights: Tensor, _allowed: Tensor, number: int = number) -> Tensor:
+                    changed = weights.clone()
+                    changed[:, :, 0] = variants[:, number]
+                    return changed
+
+                with replaced(net, change, [LAST]):
+                    found.append(_logits(net, inputs))
+            return torch.stack(found, 1)
+
+        apart = float((ours()[:, :some] - twin()).abs().max())
+        mine, theirs = _in_turns(ours, twin)
+        alone = median(_taken(lambda: decide(net, stack, own, variants)) for _ in range(REPEATS))
+    theirs *= PERMUTATIONS / some
+    said = (
+        f"{PERMUTATIONS} permutations of the last layer's decision row of {TEXTS} texts, {whose}; logits differ by at "
+        f"most {apart:.0e}; without the run that reads the row: ratio {theirs / alone:.0f}; twin timed on {some}"
+    )
+    return [Row("row-permutations", said, mine, theirs, theirs / mine, 50)]
+
+
+def leave_one_out(tokens: int, target: float | None) -> list[Row]:
+    """The twin runs the network again for each position, one text at a time, and is timed on some positions."""
+    net, whose = network()
+    ids = texts(1, tokens)["input_ids"]
+    batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool), np.zeros(1, int))
+    model = Pretrained(net, _layout(), range(CLASSES))
+    some = range(0, tokens, tokens // 16)
+
+    def twin() -> Tensor:
+        left = [torch.cat((ids[:, :place], ids[:, place + 1 :]), 1) for place in some]
+        shorter = [replace(batch, ids=each, mask=torch.ones_like(each, dtype=torch.bool)) for each in left]
+        with torch.inference_mode():
+            found = [_logits(net, _layout().lay_out(each).arguments).softmax(-1) for each in shorter]
+        return torch.cat(found)
+
+    apart = float((removed_probabilities(model, batch)[0, list(some)] - twin()).abs().max())
+    mine, theirs = _in_turns(lambda: removed_probabilities(model, batch), twin)
+    theirs *= tokens / len(some)
+    said = f"every token of a text of {tokens}, {whose}; probabilities differ by at most {apart:.0e}"
+    return [Row(f"leave-one-out-{tokens}-tokens", said, mine, theirs, theirs / mine, target)]
+
+
+def one_eager_site() -> list[Row]:
+    """Looking at the weights of one layer of long texts, against the library's default without a look."""
+    net, whose = network()
+    inputs = texts(4, 512)
+    with torch.inference_mode():
+
+        def ours() -> Tensor:
+            with replaced(net, lambda site, weights, allowed: None, [LAST]):
+                return _logits(net, inputs)
+
+        def eager() -> Tensor:
+            with replaced(net, lambda site, weights, allowed: None):
+                return _logits(net, inputs)
+
+        mine, default = _in_turns(ours, lambda: _logits(net, inputs))
+        everywhere = median(_taken(eager) for _ in range(3))
+    said = (
+        f"4 texts of at most 512 tokens, {whose}; takes {mine / default:.2f} times the default, eager everywhere "
+        f"{everywhere / default:.2f} times"
+    )
+    return [Row("one-eager-site", said, mine, default, default / mine, 1 / 1.3)]
+
+
+_PEAK = """
+import resource, torch
+from benchmarks import self_attention as bench
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+torch.set_num_threads(1)
+net, _ = bench.network()
+inputs = bench.texts(bench.TEXTS, bench.TOKENS)
+with torch.inference_mode():
+    net(**inputs)
+    before = peak()
+    row = bench.read_row(net, bench._stack(net), inputs, torch.zeros(bench.TEXTS, dtype=torch.long))
+    bench.decide(net, bench._stack(net), row, bench._permuted(row.weights, row.allowed))
+print(before, peak())
+"""
+
+
+def memory() -> list[Row]:
+    """In a process of its own."""
+    out = subprocess.run([sys.executable, "-c", _PEAK], capture_output=True, text=True, check=True).stdout
+    before, peak = map(float, out.split())
+    said = (
+        f"GB at the peak of {PERMUTATIONS} permutations of the last decision row of {TEXTS} texts at once; a plain run "
+        f"of the network has its peak at {before:.2f} GB"
+    )
+    return [Row("row-permutations-gb", said, peak, None, None, None)]
+
+
+@cache
+def _layout() -> Layout:
+    """[CLS] and [SEP] around a text, as BERT has them."""
+    frame = Frame(prefix=(101,), middle=(), suffix=(102,), types=(0, 0, 0))
+    return Layout(single=frame, pair=frame, pad=0, longest=512)
+
+
+@cache
+def _stack(net: nn.Module) -> nn.ModuleList:
+    inputs = texts(3, 7)
+    stack = reusable(net, inputs, find_sites(net, inputs))
+    assert stack is not None
+    return stack
+
+
+def _logits(net: nn.Module, inputs: Inputs) -> Tensor:
+    logits: Tensor = net(**inputs).logits
+    return logits
+
+
+def _uniform(_site: str, weights: Tensor, allowed: Tensor) -> Tensor:
+    return allowed / allowed.sum(-1, keepdim=True).to(weights.dtype)
+
+
+def _permuted(weights: Tensor, allowed: Tensor) -> Tensor:
+    """Each text's weights in other orders, the same one for all heads."""
+    chance = torch.Generator().manual_seed(0)
+    drawn = torch.rand(len(weights), PERMUTATIONS, weights.shape[-1], generator=chance)
+    order = drawn.masked_fill(~allowed[:, :1], 2).argsort(-1)  # padding is at the end and stays there
+    shape = (-1, PERMUTATIONS, -1, -1)
+    return weights.unsqueeze(1).expand(shape).gather(-1, order.unsqueeze(2).expand(-1, -1, weights.shape[1], -1))
+
+
+def _in_turns(ours: Callable[[], object], twin: Callable[[], object]) -> tuple[float, float]:
+    turns = [(_taken(ours), _taken(twin)) for _ in range(REPEATS)]
+    mine, theirs = (median(taken) for taken in zip(*turns, strict=True))
+    return mine, theirs
+
+
+def _taken(work: Callable[[], object]) -> float:
+    return with_threads(1, work, time.process_time)
