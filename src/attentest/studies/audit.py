@@ -210,7 +210,7 @@ def _of_corpus(
         training={key: value for key, value in settings.items() if key not in (*_of_model(settings), "seed")},
         rows=budget.rows,
         texts=budget.texts,
-        trials=trials_of(budget, corpus.has_rationale),
+        trials=trials_of(budget, corpus.has_rationale, "pretrained" in settings),
         experiments=_experiments(budget, corpus.has_rationale, left_out),
     )
     notes = [f"The experiment {key} was left out: {why}" for key, why in left_out.items()]
@@ -230,7 +230,7 @@ def _of_finished(
         columns=columns,
         rows=budget.rows,
         texts=budget.texts,
-        trials=trials_of(budget, corpus.has_rationale),
+        trials=trials_of(budget, corpus.has_rationale, layers=True),
     )
     notes = [
         f"The experiment {key} was left out: one finished model was given, and it needs others trained as that was."
@@ -250,7 +250,9 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
         title=f"Audit of {run.name}, trained on {corpus}",
         corpora=(corpus,),
         texts=texts,
-        trials=trials_of(replace(BUDGETS[name], texts=texts), "rationale" in run.attention.column_names),
+        trials=trials_of(
+            replace(BUDGETS[name], texts=texts), "rationale" in run.attention.column_names, run.is_pretrained
+        ),
     )
     alone = (
         "The source is a run alone, so no comparison models were trained. To train them, give its corpus as the source "
@@ -261,10 +263,15 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
     return expanded
 
 
-def trials_of(budget: Budget, rationales: bool) -> dict[str, dict[str, Any]]:
+def trials_of(budget: Budget, rationales: bool, layers: bool) -> dict[str, dict[str, Any]]:
+    """With rationales those that need them, and for a model with layers of self-attention those that need these."""
     refuse_added("trial", TRIALS, TRIALS)
     kinds = {name: trial_class(name) for name in TRIALS}
-    names = [name for name, kind in kinds.items() if not kind.needs_layers and (rationales or not kind.needs_rationale)]
+    names = [
+        name
+        for name, kind in kinds.items()
+        if (layers or not kind.needs_layers) and (rationales or not kind.needs_rationale)
+    ]
     found = {name: dict(budget.trials.get(name, {})) for name in names}
     for name, settings in found.items():
         if budget.texts is not None and trial_class(name).cost <= CHEAP:

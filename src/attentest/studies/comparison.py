@@ -82,7 +82,9 @@ def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = N
     steps = []
     for name, run in zip(names, (a, b), strict=True):
         rationales = "rationale" in run.attention.column_names
-        expanded.study = replace(study, trials=trials_of(replace(BUDGETS[budget], texts=study.texts), rationales))
+        expanded.study = replace(
+            study, trials=trials_of(replace(BUDGETS[budget], texts=study.texts), rationales, False)
+        )
         steps.append(add_run(expanded, run, name))
     if why is None:
         expanded.beside = expanded.plan.add(

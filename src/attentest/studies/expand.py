@@ -37,6 +37,7 @@ TRAINING_COST, TRIAL_COST, BASELINE_COST, START = 2.5e-5, 5e-5, 5e-6, 2.0
 ENCODER_COST = 80  # times as much for a small pretrained encoder
 CHARACTERS = 5.5  # of a token with what follows it, about
 PLANTED, PLANTED_ROWS = 0.6, 2000  # the share of rows with planted words, and how many rows there are at most
+WITH_SPECIAL = ", special tokens counted"  # what a model is called where they are tokens like any other
 CHEAP = 2  # trials of a model that cost no more share one reading of its texts, and so do the others
 
 
@@ -244,6 +245,7 @@ class _Block:
     name: str | None = None  # what it is called instead of by its corpus and model
     device: str = "auto"
     planted: set[str] = field(default_factory=set)  # labels of the trainings on planted words
+    special: bool = False  # whether special tokens count as tokens of a text
 
     @property
     def size(self) -> float:
@@ -277,10 +279,16 @@ class _Block:
 
         add(RUN, BASE, self.trained[BASE])
         for name, settings in self.study.trials.items():
-            add(TRIAL, name, self._trial(BASE, name, settings))
+            if not self.special or not trial_class(name).needs_layers:  # those count them apart
+                add(TRIAL, name, self._trial(BASE, name, settings))
+        if self.special:
+            return
         for name, settings in self.study.experiments.items():
             add(EXPERIMENT, name, self._experiment(name, settings, base))
         add(INSTANCES, HEAT_MAPS, self._instances())
+        if self.model.get("pretrained") is not None:
+            name = f"{self._label(BASE)}{WITH_SPECIAL}"
+            replace(self, taken=self.trained[BASE], name=name, special=True).add(results)
 
     def _ref(self, role: str, kind: str, name: str) -> ResultRef:
         return ResultRef(
@@ -351,13 +359,14 @@ class _Block:
                 "texts": texts,
                 **({"site": site} if site else {}),
                 **({"only_marked": True} if marked else {}),
+                **({"special": True} if self.special else {}),
                 **({} if label == BASE else {"pictures": False}),  # only its numbers are read
             },
             {"run": run},
             modules=(kind.__module__,),
             places={"device": self.device},
             seconds=START + tokens * TRIAL_COST * kind.cost * self.size,
-            together=f"{run.key} {texts} {marked} {site} {'cheap' if kind.cost <= CHEAP else 'dear'}",
+            together=f"{run.key} {texts} {marked} {site} {self.special} {'cheap' if kind.cost <= CHEAP else 'dear'}",
         )
 
     def _instances(self) -> Step:
