@@ -105,6 +105,7 @@ def test_corpus_options_and_every_model_option(
     assert settings["model"] == {
         "encoder": "transformer", "alignment": "deep:1", "projection": "sparsegen:0.5", "hidden": 4,
         "self_projection": "sparsemax", "structure": "flat", "pairing": "independent", "decoder": "context",
+        "pretrained": None,
     }  # fmt: skip
     assert settings["training"]["attention_lr"] == 1e-3
     assert settings["text"]["max_tokens"] == 9

@@ -60,7 +60,7 @@ def write_reviews(path: Path, count: int = 60, split: bool = False) -> Path:
     return path
 
 
-COLUMNS = {"text": "body", "label": "stars"}
+COLUMNS: dict[str, Any] = {"text": "body", "label": "stars"}
 
 
 def audited(source: Path, model: Finished, tmp_path: Path, budget: str, **columns: Any) -> Audit:

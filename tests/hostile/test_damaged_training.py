@@ -17,7 +17,10 @@ from attentest.corpora.stored import FILE as CORPUS
 from attentest.corpora.stored import save_corpus
 from attentest.progress import Listener
 from attentest.studies.steps import training
-from attentest.training.folder import FILES as NAMES
+from attentest.training.folder import FILES as OF_RUNS
+from attentest.training.folder import OF_ENCODER
+
+NAMES = [name for name in OF_RUNS if name not in OF_ENCODER]
 
 SETTINGS: dict[str, Any] = {"epochs": 2, "dimension": 4, "hidden": 2, "encoder": "average", "seed": 1}
 Trained = dict[str, bytes]

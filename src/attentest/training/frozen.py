@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -64,23 +64,22 @@ def freeze(model: Pretrained, count: int, batch: Batch) -> FrozenPart:
 
 
 def _below(model: Pretrained, last: nn.Module, batch: Batch) -> tuple[list[nn.Module], Any]:
-    """The modules that have run by the time that a layer has, and what it gives."""
+    """The modules that have run by the time that a layer has, and what it gives; nothing above it runs."""
+    from attentest.models.pretrained.replaced import stopping
+
     modules: list[nn.Module] = []
     outputs: list[Any] = []
+    with ExitStack() as undo, evaluating(model), stopping() as stop:
 
-    def seen(module: nn.Module, _inputs: Any, output: Any) -> None:
-        if not outputs:
+        def seen(module: nn.Module, _inputs: Any, output: Any) -> None:
             modules.append(module)
-        if module is last and not outputs:
-            outputs.append(output)
+            if module is last:
+                outputs.append(output)
+                raise stop
 
-    handles = [module.register_forward_hook(seen) for module in model.network.modules()]
-    try:
-        with evaluating(model):
-            model(batch)
-    finally:
-        for handle in handles:
-            handle.remove()
+        for module in model.network.modules():
+            undo.callback(module.register_forward_hook(seen).remove)
+        model(batch)
     return modules, outputs[0]
 
 

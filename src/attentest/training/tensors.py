@@ -49,7 +49,13 @@ class StoredTensors:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
-    ready = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    ready: dict[str, Tensor] = {}
+    places: set[int] = set()
+    for name, tensor in tensors.items():
+        own = tensor.detach().cpu().contiguous()
+        # two names of one tensor, as tied embeddings have, are two tensors in the file
+        ready[name] = own.clone() if own.data_ptr() in places else own
+        places.add(own.data_ptr())
     about = dict(metadata or {})
     write_bytes(path, save(ready, metadata=about | {_CHECKSUM: _checksum(ready, about)}))
 
