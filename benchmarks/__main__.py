@@ -53,6 +53,7 @@ BENCHMARKS = {
             "memory": "memory",
         }.items()
     },
+    **{f"self-attention-frozen-{count}": ("benchmarks.self_attention:frozen_layers", count) for count in (3, 4)},
     "self-attention-leave-one-out": ("benchmarks.self_attention:leave_one_out", 128, 3.0),
     "self-attention-leave-one-out-short": ("benchmarks.self_attention:leave_one_out", 16, None),
     "inseq-attention": ("benchmarks.peers:attention",),  # these only where inseq is installed
