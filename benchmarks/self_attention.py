@@ -45,6 +45,7 @@ LAYERS, WORDS, CLASSES = 6, 30_522, 2
 LAST = f"encoder.{LAYERS - 1}"
 TEXTS, TOKENS = 32, 45
 PERMUTATIONS = 100
+MEMORY = 0.25  # GB
 
 
 @cache
@@ -206,30 +207,33 @@ def one_eager_site() -> list[Row]:
 
 
 _PEAK = """
-import resource, torch
-from benchmarks import self_attention as bench
+import resource, sys
+import numpy as np, torch
+from attentest.trials import Subject, hold, make_trial
+from benchmarks.self_attention import CLASSES, Pretrained, Work, _layout, made_up, network, texts
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 torch.set_num_threads(1)
-net, _ = bench.network()
-inputs = bench.texts(bench.TEXTS, bench.TOKENS)
+model = Pretrained(network()[0], _layout(), range(CLASSES))
+data = made_up(Work("made up", rows=200, mean=35, longest=50, epochs=1, target=0))
 with torch.inference_mode():
-    net(**inputs)
-    before = peak()
-    row = bench.read_row(net, bench._stack(net), inputs, torch.zeros(bench.TEXTS, dtype=torch.long))
-    bench.decide(net, bench._stack(net), row, bench._permuted(row.weights, row.allowed))
+    model.network(**texts(1, 50))
+before = peak()
+memory = int(float(sys.argv[1]) * 2**30)
+hold([make_trial("permutation")], Subject(model, data, np.arange(200), memory=memory))
 print(before, peak())
 """
 
 
 def memory() -> list[Row]:
-    """In a process of its own."""
-    out = subprocess.run([sys.executable, "-c", _PEAK], capture_output=True, text=True, check=True).stdout
-    before, peak = map(float, out.split())
+    """What the trial of permutations adds to the peak of the network reading one text, in a process of its own."""
+    command = [sys.executable, "-c", _PEAK, str(MEMORY)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    before, peak = map(float, out.split()[-2:])
     said = (
-        f"GB at the peak of {PERMUTATIONS} permutations of the last decision row of {TEXTS} texts at once; a plain run "
-        f"of the network has its peak at {before:.2f} GB"
+        f"GB that the trial of permutations adds for 200 texts under a memory of {MEMORY} GB, {network()[1]}; the "
+        f"network and one text take {before:.2f} GB"
     )
-    return [Row("row-permutations-gb", said, peak, None, None, None)]
+    return [Row("memory-gb", said, peak - before, MEMORY, MEMORY / (peak - before), 1)]
 
 
 @cache
