@@ -53,7 +53,7 @@ calibration: .venv/ready
 bench: .venv/ready
 	$(BIN)/python -m benchmarks $(if $(CAPABILITY),--capability $(CAPABILITY)) $(ONLY)
 
-# real weights (about 200 MB to fetch, 450 MB in .models or $$ATTENTEST_MODELS), pinned by hash; slow tests and benchmarks use them
+# real weights, pinned by hash, for slow tests and benchmarks: 200 MB to fetch, 430 MB in .models (or ATTENTEST_MODELS)
 real-models: .venv/ready
 	$(BIN)/python -m benchmarks.real_models
 

@@ -15,13 +15,14 @@ from dataclasses import asdict
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import attentest  # noqa: F401  (sets how threads wait, before torch is imported)
 from attentest.errors import InputError, unknown_name
 from benchmarks.row import Row
 
 # what can be asked for by name: where it is, and for which texts
-BENCHMARKS = {
+BENCHMARKS: dict[str, tuple[Any, ...]] = {
     "training-sst": ("benchmarks.training:sst_like",),
     "training-imdb": ("benchmarks.training:imdb_like",),
     **{
@@ -53,6 +54,7 @@ BENCHMARKS = {
             "memory": "memory",
         }.items()
     },
+    **{f"self-attention-frozen-{count}": ("benchmarks.self_attention:frozen_layers", count) for count in (3, 4)},
     "self-attention-leave-one-out": ("benchmarks.self_attention:leave_one_out", 128, 3.0),
     "self-attention-leave-one-out-short": ("benchmarks.self_attention:leave_one_out", 16, None),
     "inseq-attention": ("benchmarks.peers:attention",),  # these only where inseq is installed

@@ -10,9 +10,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -24,17 +28,24 @@ from attentest.models.pretrained.layout import Layout
 from attentest.models.pretrained.model import Pretrained
 from attentest.models.pretrained.replaced import find_sites, replaced
 from attentest.models.pretrained.rows import decide, read_row
-from attentest.text.batches import Batch
+from attentest.text.batches import Batch, make_batch, training_batches
 from attentest.text.pieces import Frame
+from attentest.training.fine_tuning import FineTuningOptimizer
+from attentest.training.fit import training_step
+from attentest.training.frozen import freeze, kept
+from attentest.training.objectives import Labels
+from attentest.training.predict import Around, as_it_is
 from benchmarks.real_models import models_folder
 from benchmarks.row import Row
 from benchmarks.scene import REPEATS, with_threads
+from benchmarks.training import Work, made_up
 
 Inputs = dict[str, Tensor]
 LAYERS, WORDS, CLASSES = 6, 30_522, 2
 LAST = f"encoder.{LAYERS - 1}"
 TEXTS, TOKENS = 32, 45
 PERMUTATIONS = 100
+MEMORY = 0.25  # GB
 
 
 @cache
@@ -65,11 +76,11 @@ def one_site() -> list[Row]:
     inputs = texts(TEXTS, TOKENS)
     stack = _stack(net)
     with torch.inference_mode():
-        with keeping(stack) as kept:
+        with keeping(stack) as states:
             net(**inputs)
 
         def above() -> Tensor:
-            with from_layer(stack, LAYERS - 1, kept):
+            with from_layer(stack, LAYERS - 1, states):
                 return whole()
 
         def whole() -> Tensor:
@@ -141,6 +152,37 @@ def leave_one_out(tokens: int, target: float | None) -> list[Row]:
     return [Row(f"leave-one-out-{tokens}-tokens", said, mine, theirs, theirs / mine, target)]
 
 
+def frozen_layers(count: int) -> list[Row]:
+    """Three epochs of the upper layers, with the states below computed once; the twin trains all layers."""
+    data = made_up(Work("made up", rows=64, mean=35, longest=50, epochs=3, target=0))
+    rows = np.arange(len(data.rows))
+
+    def train(model: Pretrained, frozen: int) -> None:
+        with TemporaryDirectory() as folder, ExitStack() as stack:
+            around: Around = as_it_is
+            if frozen:
+                part = freeze(model, frozen, make_batch(data, rows[:2]))
+                states = kept(part, data, rows, Path(folder), torch.device("cpu"), lambda done, total: None)
+                around = stack.enter_context(states)
+            optimizer = FineTuningOptimizer(model, 5e-5, 0.01, steps=6, texts=32)
+            for epoch in range(3):
+                model.train()
+                for batch in training_batches(data, rows, 32, np.random.default_rng(epoch)):
+                    training_step(model, optimizer, batch, Labels(torch.ones(CLASSES)), around)
+
+    def taken(frozen: int) -> float:
+        model = Pretrained(deepcopy(network()[0]), _layout(), range(CLASSES))
+        return _taken(lambda: train(model, frozen))
+
+    turns = [(taken(count), taken(0)) for _ in range(3)]
+    ours, twin = (median(side) for side in zip(*turns, strict=True))
+    said = (
+        f"three epochs of {len(rows)} texts of {data.sequences.lengths.mean():.0f} tokens, the lower {count} of "
+        f"{LAYERS} layers frozen, {network()[1]}; the twin trains all of them"
+    )
+    return [Row(f"frozen-layers-{count}", said, ours, twin, twin / ours, 2)]
+
+
 def one_eager_site() -> list[Row]:
     """Looking at the weights of one layer of long texts, against the library's default without a look."""
     net, whose = network()
@@ -165,30 +207,33 @@ def one_eager_site() -> list[Row]:
 
 
 _PEAK = """
-import resource, torch
-from benchmarks import self_attention as bench
+import resource, sys
+import numpy as np, torch
+from attentest.trials import Subject, hold, make_trial
+from benchmarks.self_attention import CLASSES, Pretrained, Work, _layout, made_up, network, texts
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 torch.set_num_threads(1)
-net, _ = bench.network()
-inputs = bench.texts(bench.TEXTS, bench.TOKENS)
+model = Pretrained(network()[0], _layout(), range(CLASSES))
+data = made_up(Work("made up", rows=200, mean=35, longest=50, epochs=1, target=0))
 with torch.inference_mode():
-    net(**inputs)
-    before = peak()
-    row = bench.read_row(net, bench._stack(net), inputs, torch.zeros(bench.TEXTS, dtype=torch.long))
-    bench.decide(net, bench._stack(net), row, bench._permuted(row.weights, row.allowed))
+    model.network(**texts(1, 50))
+before = peak()
+memory = int(float(sys.argv[1]) * 2**30)
+hold([make_trial("permutation")], Subject(model, data, np.arange(200), memory=memory))
 print(before, peak())
 """
 
 
 def memory() -> list[Row]:
-    """In a process of its own."""
-    out = subprocess.run([sys.executable, "-c", _PEAK], capture_output=True, text=True, check=True).stdout
-    before, peak = map(float, out.split())
+    """What the trial of permutations adds to the peak of the network reading one text, in a process of its own."""
+    command = [sys.executable, "-c", _PEAK, str(MEMORY)]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    before, peak = map(float, out.split()[-2:])
     said = (
-        f"GB at the peak of {PERMUTATIONS} permutations of the last decision row of {TEXTS} texts at once; a plain run "
-        f"of the network has its peak at {before:.2f} GB"
+        f"GB that the trial of permutations adds for 200 texts under a memory of {MEMORY} GB, {network()[1]}; the "
+        f"network and one text take {before:.2f} GB"
     )
-    return [Row("row-permutations-gb", said, peak, None, None, None)]
+    return [Row("memory-gb", said, peak - before, MEMORY, MEMORY / (peak - before), 1)]
 
 
 @cache
