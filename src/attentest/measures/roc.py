@@ -8,8 +8,9 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from attentest.measures.estimate import TAIL, Estimate, undefined
-from attentest.measures.intervals import RESAMPLES, mean
+from attentest.measures.intervals import mean
 
+RESAMPLES = 1000
 Scores = Float[np.ndarray, "scores"]
 Wins = Float[np.ndarray, "positives negatives"]
 Clusters = tuple[Shaped[np.ndarray, "positives"], Shaped[np.ndarray, "negatives"]]
