@@ -43,7 +43,7 @@ class SettingsGiven(TypedDict, total=False):
     train_vectors: bool
     freeze: tuple[ModelPart, ...]
     take: tuple[ModelPart, ...]
-    objective: Literal["labels", "adversary", "guide", "deceive", "inflate"]
+    objective: Literal["labels", "adversary", "guide", "deceive", "inflate", "suffice"]
     strength: float
     seed: int
 

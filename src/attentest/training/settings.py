@@ -46,7 +46,7 @@ class TrainingSettings:
     )
     freeze: tuple[ModelPart, ...] = setting((), "Part of the model that is not trained.", otherwise="")
     take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from `start`.", otherwise="all")
-    objective: Literal["labels", "adversary", "guide", "deceive", "inflate"] = setting(
+    objective: Literal["labels", "adversary", "guide", "deceive", "inflate", "suffice"] = setting(
         "labels",
         "Objective: fit labels, imitate `base`, or fit labels with weight on or off rationales.",
     )
