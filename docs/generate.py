@@ -21,7 +21,8 @@ from attentest.studies.audit import BUDGETS
 from attentest.studies.calibration.page import markdown
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.verdict.calibration import FILE, Calibration
-from attentest.studies.verdict.definitions import CALIBRATED, DEFINES, DEFINITIONS, PEOPLE, Criterion, Definition
+from attentest.studies.verdict.criterion import CALIBRATED, DEFINES, PEOPLE, Criterion, Definition
+from attentest.studies.verdict.definitions import DEFINITIONS
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.charts.files import slug
 
