@@ -10,7 +10,7 @@ import numpy as np
 from attentest.measures.intervals import Estimate
 
 TEXTS = (20, 100, 400)
-TRAININGS = (3, 5)
+TRAININGS = (3, 5, 9)
 RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 0.5)
 UNIT, SIGNED = (0.0, 1.0), (-1.0, 1.0)
 

@@ -129,8 +129,8 @@ def rows(n: int, simulations: int) -> Iterator[Coverage]:
     for rate in (0.003, 0.03, 0.5):
         yield from of_differences(rate, n, simulations)
     for trainings in TRAININGS:
-        yield from (of_two_levels(trainings, n, between, simulations) for between in (0, 0.1))
-        yield from (of_rare_two_levels(trainings, n, rate, simulations) for rate in (0.003, 0.3))
+        yield from (of_two_levels(trainings, n, between, simulations) for between in (0, 0.02, 0.1))
+        yield from (of_rare_two_levels(trainings, n, rate, simulations) for rate in (0.003, 0.03, 0.3))
         yield from (of_shares_over(trainings, n, rate, simulations) for rate in (0.003, 0.3))
         yield of_positions_over(trainings, n, 0.1, simulations)
         for decisions in (Decisions(2, 0.03, 0.2), Decisions(4, 0.25, 0.2)):

@@ -48,7 +48,7 @@ class TrainingSettings:
     take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from `start`.", otherwise="all")
     objective: Literal["labels", "adversary", "guide", "deceive", "inflate", "suffice"] = setting(
         "labels",
-        "Objective: fit labels, imitate `base`, or fit labels with weight on or off rationales.",
+        "Objective: fit labels, imitate `base`, or fit labels, weight on or off rationales.",
     )
     strength: float = setting(
         0.001,
