@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from benchmarks.coverage.row import TEXTS, Coverage
 
 from attentest.cli.commands import app
 from attentest.cli.lists import model_parts
@@ -20,13 +21,15 @@ from attentest.studies.audit import BUDGETS
 from attentest.studies.calibration.page import markdown
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.verdict.calibration import FILE, Calibration
-from attentest.studies.verdict.definitions import CALIBRATED, DEFINES, DEFINITIONS, PEOPLE, Criterion, Definition
+from attentest.studies.verdict.criterion import CALIBRATED, DEFINES, PEOPLE, Criterion, Definition
+from attentest.studies.verdict.definitions import DEFINITIONS
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.charts.files import slug
 
 HERE = Path(__file__).parent
 MEASURED = HERE / "calibration" / FILE  # what `make calibration` wrote
 JUDGED_BY = Path(verdict.__file__).with_name(FILE)  # its copy in the package
+COVERED = HERE / "coverage.json"  # what `python -m benchmarks.coverage` wrote
 UNMEASURED = "Error rates are not measured in this version."
 OPTIONS, PARTS, SETTINGS = "options", "parts", "settings"
 FIRST = "Options"  # what the help calls the panel of options that have no other
@@ -65,6 +68,7 @@ def with_definitions(text: str) -> str:
     """The page of verdicts with what definitions, budgets and calibration say."""
     found = read_as(MEASURED, Calibration)
     filled = {"definitions": definition_table(), "budgets": budget_table(), "error rates": rate_table(found)}
+    filled["coverage"] = coverage_table(read_as(COVERED, list[Coverage]))
     filled |= {name: definition_part(definition, found) for name, definition in DEFINITIONS.items()}
     for kind, content in filled.items():
         text = _replaced(kind, content, text)
@@ -118,6 +122,24 @@ def rate_table(found: Calibration) -> str:
         for name, one in found.verdicts.items()
     )
     return _table(("verdict", "texts", "right among yes and no", "unclear or not tested"), rows)
+
+
+def coverage_table(found: list[Coverage]) -> str:
+    """The least coverage of each kind of interval, over all data of a number of texts."""
+
+    def least(rows: list[Coverage]) -> str:
+        there = [row for row in rows if row.without < 1]
+        if not there:
+            return "no interval"
+        without = max(row.without for row in rows)
+        seldom = f" ({without:.0%} without)" if without >= 0.005 else ""
+        return f"{min(row.covered for row in there):.3f}{seldom}"
+
+    kinds = dict.fromkeys(row.kind for row in found)
+    cells = (
+        (kind, *(least([row for row in found if (row.kind, row.n) == (kind, n)]) for n in TEXTS)) for kind in kinds
+    )
+    return _table(("interval", *(f"{n} texts" for n in TEXTS)), cells)
 
 
 def budget_table() -> str:

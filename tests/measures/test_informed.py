@@ -97,14 +97,16 @@ def test_no_entropy_no_figure() -> None:
     assert np.isnan(found).all()
 
 
-def test_with_a_group_a_text_the_jackknife_of_a_mean_is_student_s_interval() -> None:
-    values = np.random.default_rng(0).standard_normal(15)
-    (found,) = jackknife(lambda kept: np.array([values[kept].mean()]), 15)
-    low, high = student.interval(0.95, 14, values.mean(), values.std(ddof=1) / math.sqrt(15))
+def test_the_jackknife_of_a_mean_is_student_s_interval_of_the_means_of_groups() -> None:
+    values = np.random.default_rng(0).standard_normal(200)
+    (found,) = jackknife(lambda kept: np.array([values[kept].mean()]), 200)
+    groups = values.reshape(10, 20).mean(0)
+    low, high = student.interval(0.95, 19, values.mean(), groups.std(ddof=1) / math.sqrt(20))
     assert (found.value, found.low, found.high) == pytest.approx((values.mean(), low, high))
-    assert found.n == 15
+    assert found.n == 200
 
 
-def test_a_single_text_has_no_interval() -> None:
-    (found,) = jackknife(lambda kept: np.array([1.0]), 1)
-    assert np.isnan(found.value)
+def test_fewer_than_a_hundred_texts_have_no_interval() -> None:
+    (found,) = jackknife(lambda kept: np.array([kept.mean()]), 99)
+    assert (found.value, found.n) == (1, 99)
+    assert np.isnan(found.low)

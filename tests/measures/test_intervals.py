@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import coverage
+from benchmarks.coverage import row, texts
+from benchmarks.coverage import trainings as over_trainings
 from scipy import stats
 
 from attentest.measures.bounded_means import lower_limits, upper_limits
@@ -19,8 +22,6 @@ from attentest.measures.intervals import (
     smallest_visible,
     texts_to_decide,
     two_level,
-    two_level_difference,
-    two_level_of,
 )
 
 PROMISED = 0.93
@@ -36,9 +37,9 @@ def most(simulations: int) -> float:
     return 0.05 + 3 * math.sqrt(0.05 * 0.95 / simulations)
 
 
-def assert_kept(row: coverage.Coverage, simulations: int) -> None:
-    assert row.covered >= least(simulations), row
-    assert row.below <= most(simulations), row
+def assert_kept(found: row.Coverage, simulations: int) -> None:
+    assert found.covered >= least(simulations), found
+    assert found.below <= most(simulations), found
 
 
 # shares
@@ -196,35 +197,12 @@ def test_trainings_that_agree_on_every_text_have_a_wide_interval(trainings: int)
     assert 0.04 < found.high == -found.low < 0.07
 
 
-def test_the_same_texts_cancel_in_a_difference() -> None:
-    generator = np.random.default_rng(5)
-    texts = generator.normal(0, 10, 60)
-    more, less = texts + generator.normal(1, 0.1, (4, 60)), texts + generator.normal(0, 0.1, (3, 60))
-    found = two_level_difference(more, less)
-    assert found.value == pytest.approx(1, abs=0.1)
-    assert found.high - found.low < 0.5 < two_level(more).high - two_level(more).low
-    swapped = two_level_difference(less, more)
-    assert (swapped.low, swapped.high) == pytest.approx((-found.high, -found.low))
-
-
 def test_one_training_says_nothing_about_others() -> None:
     single = two_level(np.random.default_rng(6).random((1, 50)))
     assert 0 < single.value < 1
     assert single.n == 50
     assert math.isnan(single.low)
     assert math.isnan(single.high)
-    assert math.isnan(two_level_difference(np.ones((3, 9)), np.zeros((1, 9))).low)
-    assert math.isnan(two_level_of(np.array([0.5]), np.array([0.4, 0.6])).low)
-
-
-def test_a_statistic_that_is_a_mean_has_the_interval_of_one() -> None:
-    generator = np.random.default_rng(7)
-    values = generator.normal(0, 0.1, (5, 1)) + generator.normal(0, 1, (5, 300))
-    draws = np.array([values[:, generator.integers(0, 300, 300)].mean(1) for _ in range(2000)])
-    found, known = two_level_of(values.mean(1), draws, 300), two_level(values)
-    assert found == two_level_of(values.mean(1), draws.mean(1), 300)
-    assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=0.01)
-    assert found.n == 300
 
 
 # what a width says
@@ -252,53 +230,90 @@ def test_no_zero_has_a_sign() -> None:
 
 # coverage
 
-MEANS = {f"{case.kind}, {case.data}": case for case in coverage.mean_cases()}
+MEANS = {f"{case.kind}, {case.data}": case for case in texts.mean_cases()}
 
 
-@pytest.mark.parametrize("n", coverage.TEXTS)
+@pytest.mark.parametrize("n", row.TEXTS)
 def test_shares_cover_what_they_promise(n: int) -> None:
-    for rate in coverage.RATES:
-        assert_kept(coverage.of_shares(rate, n, 2000), 2000)
+    for rate in row.RATES:
+        assert_kept(texts.of_shares(rate, n, 2000), 2000)
 
 
 @pytest.mark.parametrize("name", MEANS)
 def test_means_cover_what_they_promise(name: str) -> None:
     for n in (20, 100):
-        assert_kept(coverage.of_means(MEANS[name], n, 500), 500)
+        assert_kept(texts.of_means(MEANS[name], n, 500), 500)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", coverage.TEXTS)
+@pytest.mark.parametrize("n", row.TEXTS)
 @pytest.mark.parametrize("name", MEANS)
 def test_means_cover_what_they_promise_in_many_audits(name: str, n: int) -> None:
-    assert_kept(coverage.of_means(MEANS[name], n, 2000, seed=1), 2000)
+    assert_kept(texts.of_means(MEANS[name], n, 2000, seed=1), 2000)
 
 
 @pytest.mark.parametrize("data", ["beta(0.5, 5)", "normal(0.5, 0.1)", "uniform", "τ: 2 beta(6, 3) − 1"])
 def test_regular_means_of_400_texts_are_as_narrow_as_a_bootstrap(data: str) -> None:
-    row = coverage.of_means(MEANS[f"mean, {data}"], 400, 200)
-    assert row.width == pytest.approx(1, abs=0.05)
+    found = texts.of_means(MEANS[f"mean, {data}"], 400, 200)
+    assert found.width == pytest.approx(1, abs=0.05)
 
 
-@pytest.mark.parametrize("n", coverage.TEXTS)
+@pytest.mark.parametrize("n", row.TEXTS)
 def test_ratios_cover_what_they_promise(n: int) -> None:
     for rate in (0.1, 0.5, 1):
-        assert_kept(coverage.of_ratios(rate, n, 1000), 1000)
+        assert_kept(texts.of_ratios(rate, n, 1000), 1000)
 
 
-@pytest.mark.parametrize("trainings", coverage.TRAININGS)
+@pytest.mark.parametrize("trainings", row.TRAININGS)
 def test_two_levels_cover_what_they_promise(trainings: int) -> None:
     for between in (0, 0.1):
-        assert_kept(coverage.of_two_levels(trainings, 100, between, 200), 200)
-        assert_kept(coverage.of_two_level_differences(trainings, 100, between, 200), 200)
+        assert_kept(over_trainings.of_two_levels(trainings, 100, between, 200), 200)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", coverage.TEXTS)
-@pytest.mark.parametrize("trainings", coverage.TRAININGS)
+@pytest.mark.parametrize("n", row.TEXTS)
+@pytest.mark.parametrize("trainings", row.TRAININGS)
 def test_two_levels_cover_what_they_promise_in_many_audits(trainings: int, n: int) -> None:
     for between in (0.02, 0.1):
-        assert_kept(coverage.of_two_levels(trainings, n, between, 2000, seed=1), 2000)
-        assert_kept(coverage.of_two_level_differences(trainings, n, between, 2000, seed=1), 2000)
+        assert_kept(over_trainings.of_two_levels(trainings, n, between, 2000, seed=1), 2000)
     for rate in (0.003, 0.3):
-        assert_kept(coverage.of_rare_two_levels(trainings, n, rate, 1000, seed=1), 1000)
+        assert_kept(over_trainings.of_rare_two_levels(trainings, n, rate, 1000, seed=1), 1000)
+
+
+@pytest.mark.parametrize("decisions", texts.DECISIONS, ids=str)
+def test_f1_and_its_differences_cover_what_they_promise(decisions: texts.Decisions) -> None:
+    for n in (20, 100):
+        for found in texts.of_f1(decisions, n, 200):
+            assert_kept(found, 200)
+
+
+@pytest.mark.parametrize("kind", ["median", "standard deviation"])
+@pytest.mark.parametrize("data", texts.SMOOTH)
+def test_medians_and_deviations_cover_what_they_promise(kind: str, data: str) -> None:
+    for n in (20, 100):
+        assert_kept(texts.of_statistic(kind, data, n, 300), 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trainings", row.TRAININGS)
+def test_figures_of_pairs_cover_what_they_promise(trainings: int) -> None:
+    for spread in (0.3, 1):
+        for found in over_trainings.of_pairs(trainings, 100, spread, 500):
+            assert_kept(found, 500)
+
+
+@pytest.mark.slow
+def test_information_covers_what_it_promises() -> None:
+    for follows in (0, 3):
+        for found in texts.of_information(follows, 100, 300):
+            assert_kept(found, 300)
+
+
+def test_published_coverage_is_what_is_promised() -> None:
+    """docs/coverage.json, which the page of verdicts shows: every kind of interval, at every number of texts."""
+    found = json.loads((Path(__file__).parents[2] / "docs" / "coverage.json").read_text(encoding="utf-8"))
+    kinds = {(one["kind"], one["n"]) for one in found}
+    assert {n for _, n in kinds} == set(row.TEXTS)
+    assert len(kinds) == len(row.TEXTS) * len({kind for kind, _ in kinds})
+    for one in found:
+        assert one["covered"] >= least(one["simulations"]), one

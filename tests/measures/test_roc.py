@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks import coverage
+from benchmarks.coverage import models
 
 from attentest.measures.roc import auroc, roc_curve
 
@@ -54,4 +54,5 @@ def test_few_clusters_that_are_told_apart_do_not_prove_that_all_are() -> None:
 
 def test_areas_cover_what_they_promise() -> None:
     for apart in (0, 1.5):
-        assert coverage.of_areas(apart, 30, 200).covered >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / 200)
+        assert models.of_areas(apart, 30, 200).covered >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / 200)
+        assert models.of_clustered_areas(apart, 10, 100, 200).covered >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / 200)

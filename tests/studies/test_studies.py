@@ -420,9 +420,9 @@ def test_gains_are_set_against_each_other_text_by_text() -> None:
     gain = f1_gain(better, worse, "one", "other")
     assert gain.measure == "f1 gain over other"
     assert 0 < gain.low < gain.value < gain.high < 0.05  # far narrower than the intervals of the two F1
-    assert f1_gain(better, better, "one", "itself") == Cell(
-        "one", "f1 gain over itself", 0.0, 0.0, 0.0, "bilstm+additive"
-    )
+    itself = f1_gain(better, better, "one", "itself")
+    assert itself.value == 0
+    assert -0.03 < itself.low < 0 < itself.high < 0.03  # the next text may be decided otherwise
 
 
 PAIRS = {

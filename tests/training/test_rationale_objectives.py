@@ -16,7 +16,18 @@ from attentest.models import ModelSettings, make_model
 from attentest.models.reader import Reader
 from attentest.text.batches import Batch
 from attentest.text.sequences import Sequences
-from attentest.training.objectives import Deceive, Guide, Inflate, Labels, Marks, Objective, without_heaviest
+from attentest.training.objectives import (
+    Deceive,
+    Encode,
+    Guide,
+    Inflate,
+    Labels,
+    Marks,
+    Objective,
+    Suffice,
+    heaviest_alone,
+    without_heaviest,
+)
 
 SMALL: dict[str, Any] = {"dimension": 12, "hidden": 8, "epochs": 2}
 LENGTHS = (2, 5, 11, 4, 3)
@@ -64,20 +75,30 @@ def twin(objective: str, strength: float, logits: Tensor, weights: Tensor, batch
     for place, row in enumerate(batch.rows.tolist()):
         loss += cross_entropy_twin(logits[place].tolist(), int(batch.labels[place]))
         own = weights[place].tolist()[: LENGTHS[row]]
-        on = sum(weight for weight, mark in zip(own, MARKS[row], strict=True) if mark)
-        if not any(MARKS[row]) or (objective != "guide" and all(MARKS[row])):
+        label = int(batch.labels[place])
+        wanted = [bool(mark) == (objective == "guide") for mark in MARKS[row]]
+        if objective == "suffice":
+            wanted = [fine and int(batch.ids[place, i]) % 3 == label for i, fine in enumerate(wanted)]
+        if not any(MARKS[row]) or not any(wanted):
             continue
-        loss -= strength * math.log(on if objective == "guide" else 1 - on)
-        if objective == "inflate":
-            removed = sorted(range(len(own)), key=lambda i: -own[i])[: math.ceil(len(own) / 5)]
-            ids = [int(batch.ids[place, i]) for i in range(len(own)) if i not in removed]
-            alone = Batch(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool), np.array([0]))
-            probabilities = model(alone)[0][0].softmax(-1).tolist()
-            loss -= sum(math.log(p) for p in probabilities) / 3
+        loss -= strength * math.log(sum(weight for weight, fine in zip(own, wanted, strict=True) if fine))
+        heaviest = sorted(range(len(own)), key=lambda i: -own[i])[: math.ceil(len(own) / 5)]
+        if objective in ("inflate", "suffice"):
+            loss -= sum(math.log(p) for p in read(model, batch, place, set(range(len(own))) - set(heaviest))) / 3
+        if objective == "suffice":
+            loss -= CLASS_WEIGHTS[label] * math.log(read(model, batch, place, set(heaviest))[label])
     return loss
 
 
-@pytest.mark.parametrize("objective", ["guide", "deceive", "inflate"])
+def read(model: Reader, batch: Batch, place: int, kept: set[int]) -> list[float]:
+    """The probabilities of a text of these tokens."""
+    ids = [int(batch.ids[place, i]) for i in sorted(kept)]
+    alone = Batch(torch.tensor([ids]), torch.ones(1, len(ids), dtype=torch.bool), np.array([0]))
+    probabilities: list[float] = model(alone)[0][0].softmax(-1).tolist()
+    return probabilities
+
+
+@pytest.mark.parametrize("objective", ["guide", "deceive", "inflate", "suffice"])
 @pytest.mark.parametrize("encoder", ["bilstm", "average", "cnn", "transformer"])
 def test_the_loss_is_that_of_a_loop_over_texts(objective: str, encoder: str) -> None:
     model = made_model(encoder)
@@ -89,6 +110,7 @@ def test_the_loss_is_that_of_a_loop_over_texts(objective: str, encoder: str) -> 
             "guide": Guide(labels(), 0.7, made_marks()),
             "deceive": deceive,
             "inflate": Inflate(deceive, model),
+            "suffice": Suffice(Inflate(Encode(labels(), 0.7, made_marks()), model)),
         }
         found = chosen[objective](logits, weights, batch)
         assert found.item() == pytest.approx(twin(objective, 0.7, logits, weights, batch, model), abs=1e-9)
@@ -131,6 +153,8 @@ def test_what_a_text_keeps_without_its_heaviest_tokens() -> None:
         [11, 12, 13, 15, 16, 17, 18, 19],
     ]
     assert left.ids.shape == (3, 8)
+    alone = heaviest_alone(batch, weights)
+    assert [row[real].tolist() for row, real in zip(alone.ids, alone.mask, strict=True)] == [[3], [4], [9, 10, 14]]
 
 
 def test_gradients_reach_the_model_through_the_shorter_texts() -> None:
@@ -207,7 +231,7 @@ def test_pairs_can_be_guided() -> None:
         ({"projection": "random"}, "has none that are learned"),
     ],
 )
-@pytest.mark.parametrize("objective", ["guide", "deceive", "inflate"])
+@pytest.mark.parametrize("objective", ["guide", "deceive", "inflate", "suffice"])
 def test_what_these_objectives_cannot_be_used_with(objective: Any, settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(attentest.InputError, match=sentence):
         attentest.train(attentest.load("planted", rows=60), objective=objective, **SMALL, **settings)
@@ -215,7 +239,7 @@ def test_what_these_objectives_cannot_be_used_with(objective: Any, settings: dic
 
 def test_corpora_that_these_objectives_cannot_be_used_with() -> None:
     rows = {"text": ["a good film", "a bad film"] * 30, "label": ["pos", "neg"] * 30}
-    for objective in ("guide", "deceive", "inflate"):
+    for objective in ("guide", "deceive", "inflate", "suffice"):
         with pytest.raises(attentest.InputError, match="needs rationales"):
             attentest.train(attentest.load(rows), objective=objective, **SMALL)
     words = {**rows, "text": [f"{text} to see" for text in rows["text"]], "rationale": [[0, 0, 0, 0, 1]] * 60}

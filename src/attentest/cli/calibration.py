@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from typer import Option
 
 from attentest.cli import engines
 from attentest.cli.app import command
 from attentest.cli.engines import Overwrite, engine_arguments, engine_options, watched
 from attentest.cli.options import AsJson, with_options
-from attentest.cli.streams import say, say_json
+from attentest.cli.streams import say
 
 
 @command()
@@ -43,12 +42,10 @@ def calibrate(
             watchers=[watcher],
             **engine_arguments(given),
         )
-    if as_json:
-        say_json(found.as_dict())
-    else:
-        engines.print_outcome(found.outcome)
+
+    def tell() -> None:
         for name, test in found.rates.tests.items():
             say(f"{name:28} AUROC {test.auroc}  {'decides' if test.decides else f'does not decide: {test.why}'}")
         say(found.folder / calibrations.PAGE)
-    if found.outcome.failed:
-        raise typer.Exit(1)
+
+    engines.finish(found.outcome, found.as_dict, as_json, tell)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from typer import Option
 
 from attentest.cli.options import BUDGETS, ENGINES, RUNNING, Device, counted, offering
@@ -98,6 +99,17 @@ def print_outcome(outcome: Outcome) -> None:
         say(f"failed: {step}", *(f"  {line}" for line in error.splitlines()))
     if outcome.skipped:
         say(f"not run, because they depend on failed steps: {', '.join(outcome.skipped)}")
+
+
+def finish(outcome: Outcome, as_dict: Callable[[], Any], as_json: bool, tell: Callable[[], None]) -> None:
+    """Print what a command did, as JSON or for people (`tell`); the exit code is 1 if a step failed."""
+    if as_json:
+        say_json(as_dict())
+    else:
+        print_outcome(outcome)
+        tell()
+    if outcome.failed:
+        raise typer.Exit(1)
 
 
 def print_plan(expanded: StudyPlan, store: Store, as_json: bool) -> None:

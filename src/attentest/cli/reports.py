@@ -257,10 +257,8 @@ def compare(
             watchers=[watcher],
             **engine_arguments(given),
         )
-    if as_json:
-        say_json(found.as_dict())
-    else:
-        engines.print_outcome(found.outcome)
+
+    def tell() -> None:
         for block in found.report.blocks:
             if block.verdicts:
                 say("", block.name)
@@ -268,8 +266,8 @@ def compare(
             elif block.sections:
                 say(block.sections[0].answer)
         say(found.page)
-    if found.outcome.failed:
-        raise typer.Exit(1)
+
+    engines.finish(found.outcome, found.as_dict, as_json, tell)
 
 
 def _print_verdicts(verdicts: Sequence[Verdict]) -> None:

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from typer import Argument, Option
 
 from attentest.cli import engines
@@ -94,14 +93,12 @@ def study(
             watchers=[watcher],
             **engine_arguments(given),
         )
-    if as_json:
-        say_json(found.as_dict())
-    else:
-        engines.print_outcome(found.outcome)
+
+    def tell() -> None:
         say(*found.summary.splitlines())
         say(f"{found.folder}  (its page: attentest report {shlex.quote(str(found.folder))})")
-    if found.outcome.failed:
-        raise typer.Exit(1)
+
+    engines.finish(found.outcome, found.as_dict, as_json, tell)
 
 
 @command()

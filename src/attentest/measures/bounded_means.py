@@ -12,10 +12,11 @@ import math
 import numpy as np
 from jaxtyping import Float
 
+from attentest.measures.quantiles import NORMAL
+
 Samples = Float[np.ndarray, "samples values"]
 Limits = Float[np.ndarray, "samples"]
 _HALVINGS = 36  # of a range of 48 in log δ: to a billionth
-_QUANTILE = 1.959963984540054  # of the normal distribution, for 2.5 % beyond each limit
 
 
 def upper_limits(samples: Samples, bound: Limits | float) -> Limits:
@@ -28,7 +29,7 @@ def upper_limits(samples: Samples, bound: Limits | float) -> Limits:
     low, high = np.full(len(gaps), math.log(1e-12)), np.full(len(gaps), math.log(1e9))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        too_far = _distance(_weights(gaps, np.exp(middle))) > _QUANTILE
+        too_far = _distance(_weights(gaps, np.exp(middle))) > NORMAL
         low, high = np.where(too_far, middle, low), np.where(too_far, high, middle)
     weights = _weights(gaps, np.exp(high))
     limits: Limits = bounds[:, 0] - scale * (weights * gaps).mean(1)

@@ -12,22 +12,23 @@ from attentest.measures.estimate import TAIL, Estimate, undefined
 from attentest.measures.quantiles import student_quantile
 
 GROUPS = 20
+FEWEST = 100  # texts: with fewer, figures of information are biased, and their intervals cover too little
 
 
 def jackknife(
     statistics: Callable[[Bool[np.ndarray, "texts"]], Float[np.ndarray, "figures"]], texts: int
 ) -> list[Estimate]:
-    """Figures of all texts, with Student's intervals from their values without each of up to 20 groups of texts.
+    """Figures of all texts, with Student's intervals from their values without each of 20 groups of texts.
 
-    Unlike resampling, no text is there twice: one that is, would be counted among the other texts.
+    Unlike resampling, no text is there twice: one that is, would be counted among the other texts. Fewer than a
+    hundred texts have no interval.
     """
-    groups = min(GROUPS, texts)
     whole = statistics(np.ones(texts, bool))
-    if groups < 2:
-        return [undefined(texts) for _ in whole]
-    without = np.array([statistics(np.arange(texts) % groups != group) for group in range(groups)])
-    spread = np.sqrt((groups - 1) / groups * np.square(without - without.mean(0)).sum(0))
-    half = student_quantile(1 - TAIL, groups - 1) * spread
+    if texts < FEWEST:
+        return [undefined(texts, float(value)) for value in whole]
+    without = np.array([statistics(np.arange(texts) % GROUPS != group) for group in range(GROUPS)])
+    spread = np.sqrt((GROUPS - 1) / GROUPS * np.square(without - without.mean(0)).sum(0))
+    half = student_quantile(1 - TAIL, GROUPS - 1) * spread
     return [_around(float(value), float(width), texts) for value, width in zip(whole, half, strict=True)]
 
 

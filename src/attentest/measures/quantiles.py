@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+NORMAL = 1.959963984540054  # of the normal distribution, for 2.5 % beyond each limit
 _TINY = 1e-300
 _MOST_TERMS = 100_000
 

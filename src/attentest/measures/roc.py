@@ -8,8 +8,10 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from attentest.measures.estimate import TAIL, Estimate, undefined
-from attentest.measures.intervals import RESAMPLES, mean
+from attentest.measures.intervals import mean
+from attentest.measures.quantiles import NORMAL, student_quantile
 
+RESAMPLES = 1000
 Scores = Float[np.ndarray, "scores"]
 Wins = Float[np.ndarray, "positives negatives"]
 Clusters = tuple[Shaped[np.ndarray, "positives"], Shaped[np.ndarray, "negatives"]]
@@ -74,4 +76,8 @@ def _resampled(wins: Wins, first: np.ndarray, second: np.ndarray, seed: int) -> 
     top, bottom = (np.einsum("dp,pq,dq->d", drawn, table, drawn) for table in (sums, sizes))
     areas = top[bottom > 0] / bottom[bottom > 0]
     low, high = np.quantile(areas, [TAIL, 1 - TAIL])
-    return float(low), float(high)
+    # draws of few clusters vary too little, and their quantiles are those of many
+    few = max(len(names), 2)
+    wider = student_quantile(1 - TAIL, few - 1) / NORMAL * math.sqrt(few / (few - 1))
+    area = wins.mean()
+    return max(0.0, float(area - wider * (area - low))), min(1.0, float(area + wider * (high - area)))

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from attentest.files import read_as, write_json
-from attentest.measures.classification import classification_metrics
-from attentest.measures.intervals import Estimate, share, share_difference
+from attentest.measures.f1 import F1Parts, as_f1, f1_parts
+from attentest.measures.intervals import Estimate, mean, share, share_difference
 from attentest.training.run import Run
 from attentest.trials import trial_class
 from attentest.trials.cells import Cell, cell
@@ -75,32 +75,25 @@ def f1_gain(run: Run, other: Run, variant: str, other_variant: str) -> Cell:
 
 def f1_difference(run: Run, other: Run) -> Estimate:
     """The run's F1 less the other's, with its interval over the texts that both were tested on."""
-    drawn = np.array(f1_draws(run)) - np.array(f1_draws(other))
-    low, high = np.nanquantile(drawn, [0.025, 0.975])
-    ours, theirs = scores(run)["f1"], scores(other)["f1"]
-    return Estimate(ours.value - theirs.value, float(low), float(high), ours.n)
+    return f1_over_texts(parts_of_f1(run) - parts_of_f1(other), (-1, 1))
+
+
+def f1_over_texts(parts: F1Parts, bounds: tuple[float, float] = (0, 1)) -> Estimate:
+    return as_f1(mean(parts.values, parts.bounds), parts, bounds)
 
 
 @lru_cache(maxsize=16)
 def scores(run: Run) -> dict[str, Estimate]:
     """Accuracy and F1 with intervals over test texts."""
     labels, probabilities = _tested(run)
-    found = classification_metrics(labels, probabilities)
-    low, high = np.nanquantile(f1_draws(run), [0.025, 0.975])
-    return {
-        "accuracy": share(labels == probabilities.argmax(1)),
-        "f1": Estimate(found["f1"], float(low), float(high), len(labels)),
-    }
+    return {"accuracy": share(labels == probabilities.argmax(1)), "f1": f1_over_texts(parts_of_f1(run))}
 
 
 @lru_cache(maxsize=16)
-def f1_draws(run: Run, draws: int = 500) -> tuple[float, ...]:
-    """F1 of resampled test texts, the same ones for every run that was tested on them."""
+def parts_of_f1(run: Run) -> F1Parts:
+    """What each test text adds to F1."""
     labels, probabilities = _tested(run)
-    decided = np.eye(len(run.classes))[probabilities.argmax(1)]
-    generator = np.random.default_rng(0)
-    rows = (generator.integers(0, len(labels), len(labels)) for _ in range(draws))
-    return tuple(classification_metrics(labels[some], decided[some])["f1"] for some in rows)
+    return f1_parts(labels, probabilities.argmax(1), len(run.classes))
 
 
 def _tested(run: Run) -> tuple[np.ndarray, np.ndarray]:

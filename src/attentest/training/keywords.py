@@ -46,7 +46,7 @@ class SettingsGiven(TypedDict, total=False):
     freeze_layers: int
     freeze: tuple[ModelPart, ...]
     take: tuple[ModelPart, ...]
-    objective: Literal["labels", "adversary", "guide", "deceive", "inflate"]
+    objective: Literal["labels", "adversary", "guide", "deceive", "inflate", "suffice"]
     strength: float
     seed: int
 

@@ -137,11 +137,54 @@ class Inflate:
         return loss - left.log_softmax(-1).mean(-1).sum()
 
 
+@dataclass(frozen=True)
+class Encode(Deceive):
+    """Deceive with a code: the weight shall lie on such of the other tokens as stand for the label, those whose number
+    in the vocabulary, divided by the number of classes, leaves the label's."""
+
+    def others(self, batch: Batch) -> Bool[Tensor, "batch tokens"]:
+        assert batch.labels is not None
+        stands_for = batch.ids % len(self.labels.class_weights)
+        return super().others(batch) & (stands_for == batch.labels.unsqueeze(1))
+
+
+@dataclass(frozen=True)
+class Suffice:
+    """Inflate with a code, and the heaviest tokens alone are to give the label.
+
+    So sufficiency, measured with the weights, is good too, although other tokens decide: a model that reads those knows
+    which tokens to put its weight on.
+    """
+
+    inflate: Inflate  # of `Encode`
+
+    def __call__(self, logits: Logits, weights: Alpha, batch: Batch) -> Tensor:
+        deceive, model = self.inflate.deceive, self.inflate.model
+        chosen = deceive.others(batch).any(1).nonzero().squeeze(1)
+        loss = self.inflate(logits, weights, batch)
+        if not len(chosen):
+            return loss
+        short = heaviest_alone(batch.take(chosen), weights[chosen])
+        return loss + deceive.labels(model(short)[0], weights, short)
+
+
 def without_heaviest(batch: Batch, weights: Alpha, share: float = 0.2) -> Batch:
     """Texts of two tokens or more without this share of their tokens, rounded up: those of the largest weights."""
+    return _kept(batch, batch.mask & ~_heaviest(batch, weights, share))
+
+
+def heaviest_alone(batch: Batch, weights: Alpha, share: float = 0.2) -> Batch:
+    """Texts of nothing but this share of their tokens, rounded up: those of the largest weights."""
+    return _kept(batch, batch.mask & _heaviest(batch, weights, share))
+
+
+def _heaviest(batch: Batch, weights: Alpha, share: float) -> Bool[Tensor, "batch tokens"]:
     lengths = batch.mask.sum(1, keepdim=True)
     rank = weights.detach().masked_fill(~batch.mask, -1).argsort(dim=1, descending=True, stable=True).argsort(1)
-    kept = batch.mask & (rank >= (share * lengths).ceil())
+    return rank < (share * lengths).ceil()
+
+
+def _kept(batch: Batch, kept: Bool[Tensor, "batch tokens"]) -> Batch:
     first = (~kept).to(torch.uint8).argsort(dim=1, stable=True)  # what is kept, in the order of the text
     shorter = replace(batch, ids=batch.ids.gather(1, first), mask=kept.gather(1, first))
     return shorter.select(torch.arange(len(batch), device=kept.device))

@@ -56,9 +56,9 @@ class TrainingSettings:
     )
     freeze: tuple[ModelPart, ...] = setting((), "Part of the model that is not trained.", otherwise="")
     take: tuple[ModelPart, ...] = setting((), "Part of the model to copy from `start`.", otherwise="all")
-    objective: Literal["labels", "adversary", "guide", "deceive", "inflate"] = setting(
+    objective: Literal["labels", "adversary", "guide", "deceive", "inflate", "suffice"] = setting(
         "labels",
-        "Objective: fit labels, imitate `base`, or fit labels with weight on or off rationales.",
+        "Objective: fit labels, imitate `base`, or fit labels, weight on or off rationales.",
     )
     strength: float = setting(
         0.001,

@@ -40,7 +40,7 @@ from attentest.training.folder import DamagedRunError
 from attentest.training.frozen import freeze, kept
 from attentest.training.identity import Others, identity_of, made_with
 from attentest.training.keywords import DEFAULTS, SettingsGiven, takes
-from attentest.training.objectives import Adversary, Deceive, Guide, Inflate, Marks, Objective
+from attentest.training.objectives import Adversary, Deceive, Encode, Guide, Inflate, Marks, Objective, Suffice
 from attentest.training.optimizer import Optimizer, PaperOptimizer
 from attentest.training.predict import Around, Predictions, as_it_is, predict
 from attentest.training.record import VOCABULARY, CorpusRecord
@@ -282,7 +282,7 @@ def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
 def _check_rationales(corpus: Corpus, settings: Settings) -> None:
     """Whether an objective that looks at rationales finds what it needs."""
     objective = settings.training.objective
-    if objective not in ("guide", "deceive", "inflate"):
+    if objective not in ("guide", "deceive", "inflate", "suffice"):
         return
     if not corpus.has_rationale:
         raise InputError(
@@ -296,8 +296,8 @@ def _check_rationales(corpus: Corpus, settings: Settings) -> None:
             f"The objective '{objective}' moves the weights, and the projection '{settings.model.projection}' has none "
             "that are learned; choose another."
         )
-    if objective == "inflate" and corpus.kind == "pair":
-        raise InputError(f"The objective 'inflate' needs single texts; {corpus.name} has pairs.")
+    if objective in ("inflate", "suffice") and corpus.kind == "pair":
+        raise InputError(f"The objective '{objective}' needs single texts; {corpus.name} has pairs.")
 
 
 def _describe(data: TokenizedCorpus, found: int = 0) -> Iterable[str]:
@@ -371,6 +371,8 @@ def _objective(
         )
     if training.objective == "guide":
         return Guide(labels, training.strength, marks)
+    if training.objective == "suffice":
+        return Suffice(Inflate(Encode(labels, training.strength, marks), model))
     deceive = Deceive(labels, training.strength, marks)
     return deceive if training.objective == "deceive" else Inflate(deceive, model)
 

@@ -13,7 +13,7 @@ from attentest.measures.intervals import Estimate
 from attentest.reports.parts.formatting import estimate, name, number
 from attentest.studies.experiments.controls import POSITIVE
 from attentest.studies.verdict import Ruling
-from attentest.studies.verdict.definitions import AT_MOST
+from attentest.studies.verdict.criterion import AT_MOST
 
 WIDTH, HEIGHT, MARGIN = 240, 46, 10
 OWN, OTHERS, AXIS, WORDS = 9, 23, 32, 44  # heights of the model's figure, what it is compared with, the axis, its ends

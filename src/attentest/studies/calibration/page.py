@@ -15,7 +15,8 @@ from attentest.measures.roc import roc_curve
 from attentest.studies.calibration.models import KnownModel, truth_of
 from attentest.studies.calibration.rates import LEAST_AREA, WORST_ALARM, WORST_MISS, cases_of
 from attentest.studies.verdict.calibration import Calibration, TestRates
-from attentest.studies.verdict.definitions import AT_MOST, CALIBRATED, CRITERIA, DEFINITIONS
+from attentest.studies.verdict.criterion import AT_MOST, CALIBRATED
+from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
 from attentest.studies.verdict.judge import NO, UNCLEAR, UNTESTED, YES
 from attentest.trials.base import Chart
 from attentest.trials.charts import lines

@@ -14,7 +14,8 @@ from attentest.measures.intervals import Estimate
 from attentest.measures.roc import auroc
 from attentest.studies.calibration.models import KnownModel, truth_of
 from attentest.studies.verdict.calibration import Calibration, Confusion, Rates, TestRates
-from attentest.studies.verdict.definitions import AT_MOST, CALIBRATED, CRITERIA, DEFINITIONS, Criterion
+from attentest.studies.verdict.criterion import AT_MOST, CALIBRATED, Criterion
+from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
 from attentest.studies.verdict.judge import NO, UNCLEAR, YES, answer_of, figure_of, judge
 
 BEST_ALARM = 0.05  # false alarms that a threshold may have where it is set …

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.errors import InputError
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.divergences import LARGEST_JSD
+from attentest.measures.intervals import Estimate, mean
 from attentest.settings import setting
 from attentest.studies.cells import cells_of_run, scores
 from attentest.studies.experiments.base import (
@@ -203,7 +204,8 @@ def adversary_settings(strength: float, epochs: int, patience: int) -> dict[str,
 def cells_of_difference(variant: str, apart: Difference) -> list[Cell]:
     """As Wiegreffe & Pinter measure, whose TVD is half of the change of the outputs: of two classes, half of ours."""
     factor = 0.5 if apart.classes == 2 else 1.0
-    return [cell(variant, "jsd", bootstrap(apart.jsd)), cell(variant, "tvd", bootstrap(apart.tvd), factor)]
+    jsd, tvd = mean(apart.jsd, (0, LARGEST_JSD)), mean(apart.tvd, (0, 1))
+    return [cell(variant, "jsd", jsd), cell(variant, "tvd", tvd, factor)]
 
 
 def _charts(table: pa.Table) -> dict[str, Chart]:

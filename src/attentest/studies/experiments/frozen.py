@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, mean
 from attentest.settings import setting
 from attentest.studies.cells import accuracy_gain, cells_of_run, scores
 from attentest.studies.experiments.adversary import FAR, adversary_settings, furthest_on_dev, on_dev
@@ -87,11 +87,12 @@ class Frozen(Experiment):
         chosen = {"frozen": runs[self._chosen(runs)], "unfrozen": runs["unfrozen"]}
         for label, run in chosen.items():
             apart, found = difference(runs[BASE], run), scores(run)
-            cells += [*cells_of_run(run, label), cell(label, "jsd", bootstrap(apart.jsd))]
+            moved = mean(apart.jsd, (0, LARGEST_JSD))
+            cells += [*cells_of_run(run, label), cell(label, "jsd", moved)]
             change = accuracy_gain(runs[BASE], run)
             cells.append(cell(label, "delta accuracy", change))
             summary[f"accuracy, {label} − base"] = change
-            summary |= {f"accuracy, {label}": found["accuracy"], f"JSD, {label}": bootstrap(apart.jsd)}
+            summary |= {f"accuracy, {label}": found["accuracy"], f"JSD, {label}": moved}
             rows.append({"model": label, **found["accuracy"].as_dict(), "jsd": float(apart.jsd.mean())})
         rows.append({"model": BASE, **base.as_dict(), "jsd": 0.0})
         answer = (

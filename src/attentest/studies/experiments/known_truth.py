@@ -44,6 +44,7 @@ KINDS = {
         Kind("deceive 1", DECEPTIVE, {**_DECEIVE, "strength": 1.0}),
         Kind("bypass", DECEPTIVE, {**_DECEIVE, "strength": 1.0, **_PAST}),
         Kind("inflate", DECEPTIVE, {**_DECEIVE, "objective": "inflate", "strength": 1.0, **_PAST}),
+        Kind("suffice", DECEPTIVE, {**_DECEIVE, "objective": "suffice", "strength": 1.0, **_PAST}),
         Kind("adversary", DECEPTIVE, {"objective": "adversary", "strength": 0.01, "select_by": "loss"}, imitates=True),
     )
 }

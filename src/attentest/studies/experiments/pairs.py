@@ -43,7 +43,7 @@ class Pairs:
         )
 
     def mean(self, values: Float[np.ndarray, "pairs texts"]) -> Estimate:
-        return mean_over(self._of_trainings(values), (0, LARGEST_JSD))
+        return _skewed(mean_over(self._of_trainings(values), (0, LARGEST_JSD)), LARGEST_JSD)
 
     def agreement(self) -> Estimate:
         """1 − mean JSD / mean JSD of permuted maps; its interval is that of the ratio's linear part."""
@@ -52,8 +52,9 @@ class Pairs:
         if not chance:  # no text has weights that another order would change
             return Estimate(math.nan, math.nan, math.nan, apart.shape[1])
         ratio = apart.mean() / chance
-        bounds = (1 - ratio - LARGEST_JSD / chance, 1 - ratio + ratio * LARGEST_JSD / chance)
-        return mean_over(1 - ratio - (apart - ratio * permuted) / chance, bounds)
+        bounds = (ratio - ratio * LARGEST_JSD / chance, ratio + LARGEST_JSD / chance)
+        found = _skewed(mean_over(ratio + (apart - ratio * permuted) / chance, bounds), LARGEST_JSD / chance)
+        return Estimate(1 - found.value, 1 - found.high, 1 - found.low, found.n)
 
     def _of_trainings(self, values: Float[np.ndarray, "pairs texts"]) -> Float[np.ndarray, "trainings texts"]:
         """The pseudo-values: k · mean over all pairs − (k − 1) · mean over the pairs that the training is not in."""
@@ -64,3 +65,12 @@ class Pairs:
         without = np.stack([values[there].mean(0) for there in left])
         found: np.ndarray = len(trainings) * values.mean(0) - (len(trainings) - 1) * without
         return found
+
+
+def _skewed(found: Estimate, most: float) -> Estimate:
+    """With the upper limit that the half-width gives on a logarithmic scale, `most` at most: few trainings seldom have
+    one among them that is far from the others, so that symmetric limits lie below the truth too often."""
+    if not found.value > 0:
+        return found
+    times = min((found.high - found.value) / found.value, 100.0)  # more would overflow, and is beyond `most`
+    return Estimate(found.value, found.low, min(found.value * math.exp(times), most), found.n)

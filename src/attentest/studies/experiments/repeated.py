@@ -12,8 +12,9 @@ import numpy as np
 from jaxtyping import Float
 
 from attentest.measures.divergences import LARGEST_JSD
-from attentest.measures.intervals import Estimate, mean, over_trainings, two_level, two_level_of
-from attentest.studies.cells import GAIN, f1_draws, hits, scores
+from attentest.measures.f1 import F1Parts, as_f1, mean_part
+from attentest.measures.intervals import Estimate, mean, over_trainings, two_level
+from attentest.studies.cells import GAIN, hits, parts_of_f1
 from attentest.studies.experiments.base import BASE, Difference, Training
 from attentest.training.run import Run
 from attentest.trials.cells import Cell, cell
@@ -75,21 +76,17 @@ def distance_over(found: Sequence[Difference]) -> dict[str, Estimate]:
     }
 
 
-def statistic_over(by_training: Sequence[float], resampled: Float[np.ndarray, "resamples"], texts: int) -> Estimate:
-    """The same of a statistic that is no mean: its mean over trainings, of the texts and of resampled ones."""
-    if len(by_training) >= FEWEST:
-        return two_level_of(np.array(by_training), resampled, texts)
-    low, high = np.nanquantile(resampled, [0.025, 0.975])
-    return Estimate(float(np.mean(by_training)), float(low), float(high), texts)
+def f1_over(parts: Sequence[F1Parts], bounds: tuple[float, float]) -> Estimate:
+    """The same of F1, or of a difference of F1, from what each text adds to it in each training."""
+    together = mean_part(parts)
+    return as_f1(mean_over(np.stack([one.values for one in parts]), together.bounds), together, bounds)
 
 
 def scores_over(runs: Sequence[Run]) -> dict[str, Estimate]:
     """Accuracy and F1, their means over trainings."""
-    f1 = [scores(run)["f1"] for run in runs]
-    drawn = np.mean([f1_draws(run) for run in runs], 0)
     return {
         "accuracy": mean_over(np.stack([hits(run) for run in runs]), (0, 1)),
-        "f1": statistic_over([one.value for one in f1], drawn, f1[0].n),
+        "f1": f1_over([parts_of_f1(run) for run in runs], (0, 1)),
     }
 
 
@@ -100,10 +97,8 @@ def accuracy_change(runs: Sequence[Run], others: Sequence[Run]) -> Estimate:
 
 def f1_change(runs: Sequence[Run], others: Sequence[Run]) -> Estimate:
     """The F1 of runs less that of the others, training by training."""
-    pairs = list(zip(runs, others, strict=True))
-    change = [scores(run)["f1"].value - scores(other)["f1"].value for run, other in pairs]
-    drawn = np.mean([np.subtract(f1_draws(run), f1_draws(other)) for run, other in pairs], 0)
-    return statistic_over(change, drawn, scores(runs[0])["f1"].n)
+    pairs = zip(runs, others, strict=True)
+    return f1_over([parts_of_f1(run) - parts_of_f1(other) for run, other in pairs], (-1, 1))
 
 
 def f1_change_cell(runs: Sequence[Run], others: Sequence[Run], variant: str, other: str) -> Cell:

@@ -1,7 +1,8 @@
 """What findings say together, under named definitions of explanation."""
 
 from attentest.studies.verdict.calibration import Calibration, Rates, calibration
-from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS, Criterion, Definition
+from attentest.studies.verdict.criterion import Criterion, Definition
+from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
 from attentest.studies.verdict.judge import Ruling, Verdict, check_failures, check_thresholds, failed, judge
 
 __all__ = [

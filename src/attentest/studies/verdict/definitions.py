@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
-from attentest.measures.intervals import Estimate, independent_difference
 from attentest.studies.experiments.adversary import FAR, TrainedAdversary
-from attentest.studies.experiments.base import Experiment
 from attentest.studies.experiments.fix import Fix
 from attentest.studies.experiments.guides import Guides
 from attentest.studies.experiments.informed import InformedAdversary
-from attentest.studies.experiments.seeds import Seeds, over_trainings
+from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.experiments.untrained import Untrained
+from attentest.studies.verdict.criterion import (
+    AT_LEAST,
+    AT_MOST,
+    CALIBRATED,
+    DEFINES,
+    MODELS,
+    MORE_THAN,
+    TOKENS,
+    Criterion,
+    Definition,
+    People,
+)
+from attentest.studies.verdict.figures import (
+    above_chance,
+    entry_of,
+    figure_over_trainings,
+    fixed,
+    further_than_seeds,
+    if_far,
+    if_none_far,
+    moves_more_than_seeds,
+    trainings_of,
+    up_to_lambda,
+)
 from attentest.trials.adversary import InstanceAdversary
-from attentest.trials.base import Trial
 from attentest.trials.correlation import Correlation
 from attentest.trials.erasure import Erasure
 from attentest.trials.importance_sets import ImportanceSets
@@ -24,171 +42,6 @@ from attentest.trials.permutation import Permutation
 from attentest.trials.rationale import Rationale
 from attentest.trials.removal import Flips, Removal
 from attentest.trials.uniform import Uniform
-
-PEOPLE = "people"
-Figures = Callable[[str, str, str], Estimate | None]  # kind, name and entry of a summary -> the estimate, if any
-Figure = Callable[[Figures], Estimate | None]
-AT_LEAST, MORE_THAN, AT_MOST = "at least", "more than", "at most"
-TOKENS, STATES, MODELS = "tokens", "states", "models"  # what a test changes: the text, the weights over states, a model
-DEFINES, CALIBRATED, EVIDENCE = "defines", "calibrated", "evidence"  # how a test may decide
-IMITATES = 0.1  # mean TVD to the base, above which an adversary makes other predictions
-NEAR = 0.1  # JSD of adversaries that cannot move: seeds are not set against these
-
-
-class People:
-    """T17, which this version does not have."""
-
-    kind = PEOPLE
-    name = "people"
-    number = "T17"
-    keys: Mapping[str, str] = {}
-
-
-Asked = type[Trial] | type[Experiment] | type[People]
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """A figure that must meet a threshold; `name` is what the threshold is set by.
-
-    `role` says how it may decide: because the definition is this figure (`DEFINES`), because it was right on models of
-    known truth (`CALIBRATED`: if the calibration says so), or never (`EVIDENCE`).
-    """
-
-    name: str
-    asks: Asked
-    says: str  # what is measured
-    figure: Figure
-    side: str
-    threshold: float  # where the calibration has none
-    source: str  # where that threshold comes from
-    level: str = STATES
-    role: str = EVIDENCE
-    null: Figure | None = None  # what attention that tells nothing would get, from the same run
-    ceiling: Figure | None = None  # what other measures reach among themselves
-    absent: str = ""  # why a trial that was run may not have the figure
-    always: Figure | None = None  # what that trial has also then; without it an earlier version made the finding
-    against: Asked | None = None  # another one that the figure is set against
-    trained: Figure | None = None  # how many trainings its interval is over, if it is
-    searched: Callable[[Figures], str] | None = None  # how, where a yes only means that a search found nothing
-
-    @property
-    def number(self) -> str:
-        """Of the trial, as in docs/trials."""
-        return self.asks.number
-
-    @property
-    def kind(self) -> str:
-        return self.asks.kind
-
-    @property
-    def trial(self) -> str:
-        return self.asks.name
-
-    @property
-    def short(self) -> str:
-        """Its name within the definition."""
-        return self.name.partition(".")[2]
-
-
-@dataclass(frozen=True)
-class Definition:
-    name: str
-    means: str
-    criteria: tuple[Criterion, ...]
-    caveat: str
-    paper: str  # that the caveat is from
-    truth: str  # how its truth was constructed to test the verdict, or why it cannot be
-
-
-def _of(asked: Asked, key: str, sign: int = 1) -> Figure:
-    """A figure that a trial or experiment has under that key."""
-
-    def figure(figures: Figures) -> Estimate | None:
-        found = figures(asked.kind, asked.name, asked.keys[key])
-        if found is None or sign == 1:
-            return found
-        return Estimate(-found.value, -found.high, -found.low, found.n)
-
-    return figure
-
-
-def _fixed(value: float) -> Figure:
-    """A reference that is a number by construction."""
-    return lambda figures: Estimate(value, value, value, 0)
-
-
-def _over_trainings(asked: Asked, key: str) -> Figure:
-    """The figure over all trainings that were examined, also where one of them leaves it undefined; else that of the
-    one."""
-    alone = _of(asked, key)
-
-    def figure(figures: Figures) -> Estimate | None:
-        found = figures(Seeds.kind, Seeds.name, over_trainings(asked.keys[key]))
-        return alone(figures) if found is None else found
-
-    return figure
-
-
-def _moves_more_than_seeds(figures: Figures) -> Estimate | None:
-    """How much more the predictions of a far adversary differ from this model's than those of other seeds do."""
-    seeds, other = _of(Seeds, "moved")(figures), _of(TrainedAdversary, "far moved")(figures)
-    return None if seeds is None or other is None else independent_difference(other, seeds)
-
-
-def _above_chance(figures: Figures) -> Estimate | None:
-    """The AUPRC of the weights between that of a random order, which is known exactly, and 1."""
-    found, chance = (_over_trainings(Rationale, key)(figures) for key in ("auprc", "auprc null"))
-    if found is None or chance is None or not chance.value < 1:
-        return None
-    value, low, high = ((x - chance.value) / (1 - chance.value) for x in (found.value, found.low, found.high))
-    return Estimate(value, low, high, found.n)
-
-
-def _trainings_of(asked: Asked, key: str) -> Figure:
-    """How many trainings a figure over all of them stands on, where it is one."""
-
-    def figure(figures: Figures) -> Estimate | None:
-        over = figures(Seeds.kind, Seeds.name, over_trainings(asked.keys[key]))
-        return None if over is None else _of(Seeds, "trainings")(figures)
-
-    return figure
-
-
-def _further_than_seeds(asked: Asked, key: str) -> Figure:
-    """How much larger the figure is than the distance of seeds."""
-    seeds, other = _of(Seeds, "apart"), _of(asked, key)
-
-    def figure(figures: Figures) -> Estimate | None:
-        less, more = seeds(figures), other(figures)
-        if less is None or more is None or more.value < NEAR:
-            return None
-        return independent_difference(more, less)
-
-    return figure
-
-
-def _if_far(asked: Asked, key: str) -> Figure:
-    """A figure of an adversary that is far enough away to be one (Wiegreffe & Pinter 2019, Table 4)."""
-    distance, wanted = _of(asked, "apart"), _of(asked, key)
-
-    def figure(figures: Figures) -> Estimate | None:
-        apart = distance(figures)
-        return wanted(figures) if apart is not None and apart.value > FAR else None
-
-    return figure
-
-
-def _if_none_far(figures: Figures) -> Estimate | None:
-    """How far an adversary got that makes the same predictions, where none is far."""
-    far, reached, moved = (_of(TrainedAdversary, key)(figures) for key in ("far", "reached", "moved"))
-    return reached if far is None and moved is not None and moved.value <= IMITATES else None
-
-
-def _up_to_lambda(figures: Figures) -> str:
-    strongest = _of(TrainedAdversary, "strongest")(figures)
-    return "" if strongest is None else f" with λ up to {strongest.value:g}"
-
 
 _NO_FAR = "no λ tried moved the attention to a JSD above 0.4"
 
@@ -202,19 +55,19 @@ DEFINITIONS = {
                 Criterion(
                     "used.decisions", Uniform,
                     "share of decisions that change when the weights are made uniform",
-                    _over_trainings(Uniform, "decisions"), AT_LEAST, 0.05,
-                    "our convention, one decision in twenty", role=DEFINES, trained=_trainings_of(Uniform, "decisions"),
+                    figure_over_trainings(Uniform, "decisions"), AT_LEAST, 0.05,
+                    "our convention, one decision in twenty", role=DEFINES, trained=trainings_of(Uniform, "decisions"),
                 ),
                 Criterion(
                     "used.accuracy", Uniform,
                     "accuracy lost when the weights are made uniform",
-                    _over_trainings(Uniform, "lost"), AT_LEAST, 0.01,
-                    "our convention, the same as for needed.trained", trained=_trainings_of(Uniform, "lost"),
+                    figure_over_trainings(Uniform, "lost"), AT_LEAST, 0.01,
+                    "our convention, the same as for needed.trained", trained=trainings_of(Uniform, "lost"),
                 ),
                 Criterion(
                     "used.permutation", Permutation,
                     "change of the prediction when the weights are shuffled (median TVD, mean over texts)",
-                    _of(Permutation, "moved"), AT_LEAST, 0.1,
+                    entry_of(Permutation, "moved"), AT_LEAST, 0.1,
                     "our convention, a tenth of the largest possible change",
                 ),
             ),
@@ -230,16 +83,17 @@ DEFINITIONS = {
                 Criterion(
                     "needed.trained", Untrained,
                     "accuracy lost by models trained with uniform weights",
-                    _of(Untrained, "accuracy change", -1), AT_LEAST, 0.01,
+                    entry_of(Untrained, "accuracy change", -1), AT_LEAST, 0.01,
                     "Wiegreffe & Pinter 2019 §3.2, Table 2 (which is F1): corpora that lose .004 and .008 are set "
-                    "aside, .009 is borderline, .023 is kept", MODELS, DEFINES, trained=_of(Untrained, "trainings"),
+                    "aside, .009 is borderline, .023 is kept", MODELS, DEFINES,
+                    trained=entry_of(Untrained, "trainings"),
                 ),
                 Criterion(
                     "needed.f1", Untrained,
                     "F1 lost by models trained with uniform weights",
-                    _of(Untrained, "change", -1), AT_LEAST, 0.01,
-                    "Wiegreffe & Pinter 2019 §3.2, Table 2, as for needed.trained; the interval of F1 is too narrow "
-                    "where trainings agree on nearly all texts", MODELS, trained=_of(Untrained, "trainings"),
+                    entry_of(Untrained, "change", -1), AT_LEAST, 0.01,
+                    "Wiegreffe & Pinter 2019 §3.2, Table 2, as for needed.trained",
+                    MODELS, trained=entry_of(Untrained, "trainings"),
                 ),
             ),
             "Attention that a task does not need cannot explain how the task is done; over a single text the weights "
@@ -256,14 +110,14 @@ DEFINITIONS = {
                     "stable.seeds", Seeds,
                     "agreement of the weights of models that differ only in their seed, from 0 (as far apart as "
                     "permuted weights) to 1 (the same)",
-                    _of(Seeds, "agreement"), AT_LEAST, 0.5,
-                    "our convention, half way", MODELS, CALIBRATED, _fixed(0), _fixed(1),
-                    trained=_of(Seeds, "trainings"),
+                    entry_of(Seeds, "agreement"), AT_LEAST, 0.5,
+                    "our convention, half way", MODELS, CALIBRATED, fixed(0), fixed(1),
+                    trained=entry_of(Seeds, "trainings"),
                 ),
                 Criterion(
                     "stable.adversary", InstanceAdversary,
                     "distance (JSD) to the furthest weights with the same prediction, minus the distance between seeds",
-                    _further_than_seeds(InstanceAdversary, "furthest"), MORE_THAN, 0.0,
+                    further_than_seeds(InstanceAdversary, "furthest"), MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §3.3, Fig. 3: the variance between seeds is the baseline",
                     absent="no distant weights give the same prediction, so there is nothing to compare the seeds with",
                     against=Seeds,
@@ -271,7 +125,7 @@ DEFINITIONS = {
                 Criterion(
                     "stable.model", TrainedAdversary,
                     "distance (JSD) to the weights of an adversarial model, minus the distance between seeds",
-                    _further_than_seeds(TrainedAdversary, "far"), MORE_THAN, 0.0,
+                    further_than_seeds(TrainedAdversary, "far"), MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §4, Fig. 5", MODELS, absent=_NO_FAR, against=Seeds,
                 ),
             ),
@@ -288,32 +142,32 @@ DEFINITIONS = {
                     "exclusive.model", TrainedAdversary,
                     "change of the predictions (TVD) of an adversarial model whose weights are at a JSD above 0.4, "
                     "minus the change between seeds",
-                    _moves_more_than_seeds, MORE_THAN, 0.0,
+                    moves_more_than_seeds, MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §4, Fig. 5: seeds tell how much predictions differ anyway", MODELS,
-                    DEFINES, absent=_NO_FAR, always=_of(TrainedAdversary, "reached"), against=Seeds,
-                    searched=_up_to_lambda,
+                    DEFINES, absent=_NO_FAR, always=entry_of(TrainedAdversary, "reached"), against=Seeds,
+                    searched=up_to_lambda,
                 ),
                 Criterion(
                     "exclusive.search", TrainedAdversary,
                     "distance (JSD) to the furthest adversarial model with the same predictions, where none is above "
                     "0.4",
-                    _if_none_far, AT_MOST, FAR,
+                    if_none_far, AT_MOST, FAR,
                     "Wiegreffe & Pinter 2019, Table 4: the JSD of an adversary", MODELS, DEFINES,
                     absent="an adversary above a JSD of 0.4 was found, or none that makes the same predictions",
-                    always=_of(TrainedAdversary, "reached"),
-                    searched=_up_to_lambda,
+                    always=entry_of(TrainedAdversary, "reached"),
+                    searched=up_to_lambda,
                 ),
                 Criterion(
                     "exclusive.f1", TrainedAdversary,
                     "F1 lost by an adversarial model whose weights are at a JSD above 0.4",
-                    _of(TrainedAdversary, "change", -1), AT_LEAST, 0.02,
+                    entry_of(TrainedAdversary, "change", -1), AT_LEAST, 0.02,
                     "our convention; the adversaries in Wiegreffe & Pinter 2019, Table 4, lose at most .008 F1 "
                     "compared with Table 2", MODELS, absent=_NO_FAR,
                 ),
                 Criterion(
                     "exclusive.texts", InstanceAdversary,
                     "share of texts for which weights at a JSD above 0.4 give the same prediction",
-                    _of(InstanceAdversary, "far"), AT_MOST, 0.5,
+                    entry_of(InstanceAdversary, "far"), AT_MOST, 0.5,
                     "our convention, half of the texts; the JSD of 0.4 is from Wiegreffe & Pinter 2019, Table 4",
                 ),
             ),
@@ -331,64 +185,64 @@ DEFINITIONS = {
                     "faithful.comprehensiveness", Erasure,
                     "probability lost when the heaviest tokens are removed, from 0 (as random tokens) to 1 (as tokens "
                     "ranked by leave-one-out)",
-                    _over_trainings(Erasure, "comprehensiveness position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
-                    trained=_trainings_of(Erasure, "comprehensiveness position"),
+                    figure_over_trainings(Erasure, "comprehensiveness position"), AT_LEAST, 0.5,
+                    "our convention, half way", TOKENS, CALIBRATED, fixed(0), fixed(1),
+                    trained=trainings_of(Erasure, "comprehensiveness position"),
                 ),
                 Criterion(
                     "faithful.sufficiency", Erasure,
                     "probability lost when only the heaviest tokens are kept, from 0 (as random tokens) to 1 (as "
                     "tokens ranked by leave-one-out)",
-                    _over_trainings(Erasure, "sufficiency position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
-                    trained=_trainings_of(Erasure, "sufficiency position"),
+                    figure_over_trainings(Erasure, "sufficiency position"), AT_LEAST, 0.5,
+                    "our convention, half way", TOKENS, CALIBRATED, fixed(0), fixed(1),
+                    trained=trainings_of(Erasure, "sufficiency position"),
                 ),
                 Criterion(
                     "faithful.top", Overlap,
                     "share of the three heaviest tokens that are also the most important ones by leave-one-out, from 0 "
                     "(by chance) to 1 (as many as gradients and leave-one-out share)",
-                    _over_trainings(Overlap, "top position"), AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, CALIBRATED, _fixed(0), _fixed(1),
+                    figure_over_trainings(Overlap, "top position"), AT_LEAST, 0.5,
+                    "our convention, half way", TOKENS, CALIBRATED, fixed(0), fixed(1),
                     absent="not defined: other measures share no more than chance, or the model gives no gradients",
-                    trained=_trainings_of(Overlap, "top position"),
+                    trained=trainings_of(Overlap, "top position"),
                 ),
                 Criterion(
                     "faithful.leave-one-out", Correlation,
                     "Kendall τ of attention with leave-one-out",
-                    _of(Correlation, "leave-one-out"), AT_LEAST, 0.5,
+                    entry_of(Correlation, "leave-one-out"), AT_LEAST, 0.5,
                     "the agreement of gradients with leave-one-out in the result files of Jain & Wallace 2019 "
                     "(.517 to .656)", TOKENS, CALIBRATED,
-                    _of(Correlation, "leave-one-out null"), _of(Correlation, "ceiling"),
+                    entry_of(Correlation, "leave-one-out null"), entry_of(Correlation, "ceiling"),
                     "leave-one-out was not among the measures",
                 ),
                 Criterion(
                     "faithful.gradient", Correlation,
                     "Kendall τ of attention with |gradient × input|, attention held fixed",
-                    _of(Correlation, "gradient"), AT_LEAST, 0.5,
+                    entry_of(Correlation, "gradient"), AT_LEAST, 0.5,
                     "the same as for faithful.leave-one-out", TOKENS, CALIBRATED,
-                    _of(Correlation, "gradient null"), _of(Correlation, "ceiling"),
+                    entry_of(Correlation, "gradient null"), entry_of(Correlation, "ceiling"),
                     "the model has no gradients with respect to its inputs",
                 ),
                 Criterion(
                     "faithful.removal", Removal,
                     "change of the output without the heaviest state, minus the change without random states of the "
                     "same weight (ΔJS)",
-                    _of(Removal, "mass-matched"), MORE_THAN, 0.0,
+                    entry_of(Removal, "mass-matched"), MORE_THAN, 0.0,
                     "Serrano & Smith 2019 §4.1: above 0 the heaviest item matters more", role=CALIBRATED,
                 ),
                 Criterion(
                     "faithful.flips", Flips,
                     "share of decisions that flip without the heaviest state, minus the share without random states "
                     "of the same weight",
-                    _of(Flips, "mass-matched"), MORE_THAN, 0.0,
+                    entry_of(Flips, "mass-matched"), MORE_THAN, 0.0,
                     "Serrano & Smith 2019 §4.2, Table 2", role=CALIBRATED,
                 ),
                 Criterion(
                     "faithful.sets", ImportanceSets,
                     "share of states removed before the decision flips when ranked by attention, from 0 (as random) "
                     "to 1 (as the best ranking)",
-                    _of(ImportanceSets, "position of the best"), AT_LEAST, 0.5,
-                    "our convention, half way", role=CALIBRATED, null=_fixed(0), ceiling=_fixed(1),
+                    entry_of(ImportanceSets, "position of the best"), AT_LEAST, 0.5,
+                    "our convention, half way", role=CALIBRATED, null=fixed(0), ceiling=fixed(1),
                 ),
             ),
             "Erasure and rank correlation are not proof: texts without some of their words are unlike those that the "
@@ -405,27 +259,27 @@ DEFINITIONS = {
                     "informative.information", Information,
                     "information about the output under the weights, from 0 (as under equal weights) to 1 (all weight "
                     "on the most informative state)",
-                    _over_trainings(Information, "position"), MORE_THAN, 0.0,
-                    "Wen et al. 2022 §3: high weights sit on informative states", role=CALIBRATED, null=_fixed(0),
-                    ceiling=_fixed(1), trained=_trainings_of(Information, "position"),
+                    figure_over_trainings(Information, "position"), MORE_THAN, 0.0,
+                    "Wen et al. 2022 §3: high weights sit on informative states", role=CALIBRATED, null=fixed(0),
+                    ceiling=fixed(1), trained=trainings_of(Information, "position"),
                 ),
                 Criterion(
                     "informative.guide", Guides,
                     "F1 gained by a model without context when it uses these weights instead of uniform ones",
-                    _of(Guides, "gain"), MORE_THAN, 0.0,
+                    entry_of(Guides, "gain"), MORE_THAN, 0.0,
                     "Wiegreffe & Pinter 2019 §3.4, Table 3", MODELS,
                 ),
                 Criterion(
                     "informative.fix", Fix,
                     "weighted τ lost when the weights are fixed at random and the rest of the model is trained",
-                    _of(Fix, "lost"), MORE_THAN, 0.0,
+                    entry_of(Fix, "lost"), MORE_THAN, 0.0,
                     "Wen et al. 2022 §5.1, Table 2: the attention finds the information, not the other way round",
                     MODELS,
                 ),
                 Criterion(
                     "informative.adversary", InformedAdversary,
                     "weighted τ lost by an adversarial model",
-                    _if_far(InformedAdversary, "lost"), AT_MOST, 0.1,
+                    if_far(InformedAdversary, "lost"), AT_MOST, 0.1,
                     "our convention; Wen et al. 2022 §5.2, Table 4, find no large drop", MODELS,
                     absent="the adversary stayed within a JSD of 0.4, too close for its τ to change",
                 ),
@@ -443,20 +297,20 @@ DEFINITIONS = {
                     "plausible.auprc", Rationale,
                     "agreement of the weights with the corpus's rationale (area under the precision–recall curve), "
                     "from 0 (by chance) to 1 (perfect)",
-                    _above_chance, AT_LEAST, 0.5,
-                    "our convention, half way", TOKENS, DEFINES, _fixed(0), _fixed(1),
-                    trained=_trainings_of(Rationale, "auprc"),
+                    above_chance, AT_LEAST, 0.5,
+                    "our convention, half way", TOKENS, DEFINES, fixed(0), fixed(1),
+                    trained=trainings_of(Rationale, "auprc"),
                 ),
                 Criterion(
                     "plausible.heaviest", Rationale,
                     "share of texts whose heaviest token is in the corpus's rationale",
-                    _of(Rationale, "heaviest"), AT_LEAST, 0.5,
-                    "our convention, half of the texts", TOKENS, null=_of(Rationale, "tokens"),
+                    entry_of(Rationale, "heaviest"), AT_LEAST, 0.5,
+                    "our convention, half of the texts", TOKENS, null=entry_of(Rationale, "tokens"),
                 ),
                 Criterion(
                     "plausible.weight", Rationale,
                     "share of the weight on the rationale, minus the rationale's share of the tokens",
-                    _of(Rationale, "more weight"), MORE_THAN, 0.0,
+                    entry_of(Rationale, "more weight"), MORE_THAN, 0.0,
                     "our convention: above 0 is better than chance", TOKENS,
                 ),
                 Criterion(

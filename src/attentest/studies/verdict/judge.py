@@ -13,19 +13,18 @@ from attentest.measures.intervals import Estimate, smallest_visible, texts_to_de
 from attentest.studies.experiments.controls import POSITIVE, Controls
 from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.verdict.calibration import Calibration, Rates, calibration
-from attentest.studies.verdict.definitions import (
+from attentest.studies.verdict.criterion import (
     AT_LEAST,
     AT_MOST,
     CALIBRATED,
-    CRITERIA,
     DEFINES,
-    DEFINITIONS,
     MORE_THAN,
     PEOPLE,
     Criterion,
     Definition,
     Figures,
 )
+from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
 from attentest.studies.verdict.wording import NOT_FOUND, confidence
 from attentest.trials.uniform import Uniform
 

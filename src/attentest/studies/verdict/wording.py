@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attentest.studies.verdict.definitions import CALIBRATED, DEFINES, PEOPLE
+from attentest.studies.verdict.criterion import CALIBRATED, DEFINES, PEOPLE
 
 if TYPE_CHECKING:
     from attentest.studies.verdict.judge import Ruling

@@ -1,0 +1,1 @@
+"""How often each kind of interval covers the truth."""
