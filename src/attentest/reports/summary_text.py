@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attentest.reports.contents import Block
+from attentest.studies.expand import WITH_SPECIAL
 from attentest.studies.results import ModelResult, Summary
 
 BARELY = 0.05  # a score that is so little above or below another is not clearly so
@@ -88,8 +89,9 @@ def weakness(name: str, about: ModelResult) -> str | None:
 
 def lead_of(blocks: Sequence[Block], weak: bool = False) -> str:
     """The verdicts on a single model in words, with a warning if it has learned next to nothing."""
-    if len(blocks) != 1 or not blocks[0].verdicts:
-        count = {1: "One model", 2: "Two models"}.get(len(blocks), f"{len(blocks)} models")
+    models = [block for block in blocks if not block.name.endswith(WITH_SPECIAL)]
+    if len(models) != 1 or not blocks[0].verdicts:
+        count = {1: "One model", 2: "Two models"}.get(len(models), f"{len(models)} models")
         return f"{count} examined: can the attention be trusted as an explanation, and in which sense?"
     answers: dict[str, list[str]] = {}
     for verdict in blocks[0].verdicts:

@@ -37,6 +37,10 @@ from attentest.trials.rationale import Rationale
 
 GIVEN = ("uniform", "random", "preset")  # projections whose weights are not learned
 FEWEST_SENSIBLE = 500  # rows, however long they are
+NOT_CALIBRATED = (
+    "The error rates of the tests were measured on models with one layer of attention; no pretrained encoder was among "
+    "them, so they are no guarantee here."
+)
 _MEASURES = ["gradient-input-fixed", "leave-one-out"]  # Jain & Wallace's, which the verdict looks at
 
 
@@ -214,6 +218,7 @@ def _of_corpus(
         experiments=_experiments(budget, corpus.has_rationale, left_out),
     )
     notes = [f"The experiment {key} was left out: {why}" for key, why in left_out.items()]
+    notes += [NOT_CALIBRATED] if "pretrained" in settings else []
     expanded = StudyPlan(study, name, "audit", notes, device=device)
     add_corpus(expanded, source, columns, corpus, model)
     return expanded
@@ -236,6 +241,7 @@ def _of_finished(
         f"The experiment {key} was left out: one finished model was given, and it needs others trained as that was."
         for key in budget.experiments
     ]
+    notes.append(NOT_CALIBRATED)
     expanded = StudyPlan(study, name, "audit", notes, device=device)
     add_finished(expanded, source, columns, corpus, model)
     return expanded
@@ -258,7 +264,8 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
         "The source is a run alone, so no comparison models were trained. To train them, give its corpus as the source "
         "and the run as `model`."
     )
-    expanded = StudyPlan(study, name, "audit", [alone], device=device)
+    notes = [alone, *([NOT_CALIBRATED] if run.is_pretrained else [])]
+    expanded = StudyPlan(study, name, "audit", notes, device=device)
     add_run(expanded, run)
     return expanded
 

@@ -105,9 +105,9 @@ def check_classifier(source: str, classes: Sequence[str], labels: Mapping[str, s
 
 
 def _made(loaded: Loaded, settings: ModelSettings) -> Encoder:
-    return Encoder(
-        _model(loaded.network, loaded.layout, loaded.classes_of_head, settings), loaded.tokenizer, loaded.notes
-    )
+    model = _model(loaded.network, loaded.layout, loaded.classes_of_head, settings)
+    gap = f"While its weights are looked at, the network's logits change by at most {model.about.gap:.1g}."
+    return Encoder(model, loaded.tokenizer, (*loaded.notes, gap))
 
 
 def _model(network: Any, layout: Layout, classes: Sequence[int], settings: ModelSettings) -> Pretrained:

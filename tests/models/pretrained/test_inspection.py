@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from networks import CLASSES, classifier, transformers
+from networks import BART, CLASSES, classifier, transformers
 from test_seen_from import layout
 from torch import Tensor, nn
 
@@ -76,6 +76,11 @@ def test_a_network_in_training_mode_is_looked_at_without_dropout_and_stays_in_it
 
 def test_coarse_numbers_are_compared_as_coarsely() -> None:
     assert about(classifier("Bert").to(torch.bfloat16)).decision == "first"
+
+
+def test_an_encoder_with_a_decoder_is_refused() -> None:
+    with pytest.raises(InputError, match="BartForSequenceClassification has an encoder and a decoder"):
+        about(classifier("Bart", **BART))
 
 
 def test_architectures_out_of_reach_are_refused_by_name() -> None:

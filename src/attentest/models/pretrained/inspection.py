@@ -39,6 +39,8 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
     are given back, and uniform weights move them at every site.
     """
     name = type(network).__name__
+    if any(part.config.is_encoder_decoder for part in pretrained_parts(network)):
+        raise InputError(f"{name} has an encoder and a decoder; classifiers with one stack of layers can be audited.")
     with evaluating(network), torch.no_grad():
         untouched = logits_of(network(**arguments))
         sites = find_sites(network, arguments)
