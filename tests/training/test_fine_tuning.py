@@ -166,7 +166,7 @@ def test_settings_that_mean_something_are_taken() -> None:
 )
 def test_a_pretrained_encoder_has_its_own_parts(given: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        ModelSettings(**{"pretrained": "folder", **given})
+        ModelSettings(**{"pretrained": "folder", **given}).check_parts()
 
 
 def test_a_pretrained_model_is_called_by_the_name_of_its_folder() -> None:

@@ -104,8 +104,6 @@ class ModelSettings:
         for name, registry in registries().items():
             choose(name, getattr(self, name), registry)
         check_values(self)
-        if self.pretrained is not None:
-            self._check_pretrained()
         if self.pairing == "conditional" and self.encoder != "bilstm":
             raise InputError(f"The pairing 'conditional' needs the encoder bilstm, not {self.encoder}.")
         if self.structure == HIERARCHICAL and self.decoder == "context+mean":
@@ -116,7 +114,10 @@ class ModelSettings:
                 "weights within sentences; use `structure='flat'`."
             )
 
-    def _check_pretrained(self) -> None:
+    def check_parts(self) -> None:
+        """Refuse parts of our own beside a pretrained encoder; a record of a run is read without this."""
+        if self.pretrained is None:
+            return
         if not self.pretrained:
             raise InputError("pretrained is empty; give the folder or the hub name of an encoder.")
         for one in fields(self):

@@ -202,7 +202,7 @@ def _of_corpus(
         raise InputError(f"The objective '{settings['objective']}' cannot be used in an audit, which trains on labels.")
     if settings.get("projection", "").partition(":")[0] in GIVEN:
         raise InputError(f"The projection '{settings['projection']}' has no learned weights to audit; choose another.")
-    sort_settings(corpus, settings)  # a sentence now rather than a failed step later
+    check_fine_tuning(sort_settings(corpus, settings))  # a sentence now rather than a failed step later
     left_out = _left_out(settings, budget.experiments, corpus)
     study = Study(
         name=f"audit of {corpus.name}",

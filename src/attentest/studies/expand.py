@@ -432,7 +432,9 @@ def refuse_added(kind: str, names: Iterable[str], registry: Mapping[str, str]) -
 
 def model_settings(given: Mapping[str, Any]) -> ModelSettings:
     known = {f.name for f in fields(ModelSettings)}
-    return ModelSettings(**{name: value for name, value in given.items() if name in known})
+    found = ModelSettings(**{name: value for name, value in given.items() if name in known})
+    found.check_parts()
+    return found
 
 
 def unusual(model: Mapping[str, Any]) -> dict[str, Any]:

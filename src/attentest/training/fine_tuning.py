@@ -28,6 +28,7 @@ def check_fine_tuning(settings: Settings) -> None:
         for name in (name for name in changed if name in OF_ENCODERS):
             raise InputError(f"{name} is for a pretrained encoder; choose one with `pretrained`.")
         return
+    settings.model.check_parts()
     unread = [name for name in asdict(settings.text) if name not in READ]
     for name in (name for name in changed if name in (*unread, *OF_READERS)):
         raise InputError(
