@@ -16,7 +16,7 @@ from attentest.errors import unknown_name
 from attentest.importance.lstm_erasure import removed_from_bilstm, renormalised
 from attentest.importance.lstm_gradients import plain_bilstm
 from attentest.models.evaluation import evaluating
-from attentest.models.protocol import AttentionModel, BiasModel, EmptyTextModel, hiding_id, provides
+from attentest.models.protocol import AttentionModel, BiasModel, EmptyTextModel, WholeModel, hiding_id, provides
 from attentest.text.batches import Batch
 
 REMOVALS = ("remove", "mask")
@@ -153,6 +153,8 @@ def _length_groups(lengths: Int[Tensor, "batch"], max_padded: int, shortest: int
 
 
 def _probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:
+    if provides(model, WholeModel):
+        return model.whole(batch).softmax(-1)
     encoded = model.encode(batch)
     return model.decode(encoded, model.attend(encoded)).softmax(-1)
 

@@ -95,6 +95,14 @@ class EmptyTextModel(AttentionModel, Protocol):
 
 
 @runtime_checkable
+class WholeModel(AttentionModel, Protocol):
+    """Runs faster in one piece, where nobody looks at its weights."""
+
+    def whole(self, batch: Batch) -> Float[Tensor, "batch classes"]:
+        """Logits under the model's own weights."""
+
+
+@runtime_checkable
 class SizedModel(AttentionModel, Protocol):
     """Knows about how much memory it takes."""
 

@@ -12,6 +12,7 @@ from networks import CAUSAL, CLASSES, LAYERS, PAD, REACHED, WORDS, classifier, l
 from torch import Tensor
 
 from attentest.errors import InputError
+from attentest.importance.erasure import removed_probabilities
 from attentest.importance.gradients import hidden_gradients, input_gradients
 from attentest.models.pretrained.explanations import EXPLANATIONS
 from attentest.models.pretrained.layout import Layout, Side
@@ -200,3 +201,17 @@ def test_a_uniform_projection_has_uniform_weights_in_every_layer() -> None:
     even_items = batch.mask / batch.mask.sum(1, keepdim=True)
     assert torch.allclose(shown[model.sites[-1]], even_items, atol=1e-6)
     assert float((expected - logits(model.network, inputs.arguments)).abs().max()) > 1e-3
+
+
+@pytest.mark.parametrize("projection", ["softmax", "uniform"])
+def test_leave_one_out_is_that_of_texts_without_the_piece(projection: str) -> None:
+    model, batch = pretrained("Bert", projection=projection), batch_of(1, 5)
+    seen, _ = model.at_site(model.sites[-1], batch)
+    found = removed_probabilities(seen, batch)
+    texts = [batch.ids[1, :5].numpy()[np.arange(5) != place] for place in range(5)]
+    for place, text in enumerate(texts):
+        alone = reading_of(model, batch_of_sequences([text]))
+        assert torch.allclose(found[1, place], alone.probabilities[0], atol=1e-5)
+    nothing = {"input_ids": torch.tensor([[BEFORE, AFTER]]), "attention_mask": torch.ones(1, 2, dtype=torch.long)}
+    if projection == "softmax":
+        assert torch.allclose(found[0, 0], logits(model.network, nothing).softmax(-1)[0], atol=1e-5)

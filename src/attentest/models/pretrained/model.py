@@ -111,6 +111,14 @@ class Pretrained(nn.Module):
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> LayerEncoded:
         return self._last.encode_embedded(embedded, batch)
 
+    def whole(self, batch: Batch) -> Float[Tensor, "batch classes"]:
+        """The network as it is, with its own attention function, unless its weights are uniform."""
+        inputs = self.layout.lay_out(batch)
+        if self.projection != "uniform":
+            return self.logits(self.network(**inputs.arguments))
+        with replaced(self.network, lambda _, weights, allowed: self.projected(weights, allowed)):
+            return self.logits(self.network(**inputs.arguments))
+
     def bytes_of_a_token(self, longest: int) -> int:
         """Of the states that a layer has at a time (its widest is four times the others) and of its weights."""
         width = next(self.embeddings.parameters()).shape[1]

@@ -91,6 +91,9 @@ class SeenFrom:
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> LayerEncoded:
         return self._encoded(batch, embedded)
 
+    def whole(self, batch: Batch) -> Float[Tensor, "batch classes"]:
+        return self.model.whole(batch)
+
     def bytes_of_a_token(self, longest: int) -> int:
         return self.model.bytes_of_a_token(longest)
 
@@ -103,12 +106,7 @@ class SeenFrom:
         none = torch.zeros(len(encoded.mask), 0, dtype=torch.long, device=encoded.mask.device)
         if not self.model.layout.single.size or self.model.layout.special:
             return encoded.hidden.new_zeros(len(none), len(self.model.classes))
-        inputs = self.model.layout.lay_out(Batch(none, none.bool(), np.arange(len(none))))
-        with replaced(self.model.network, self._projected, self.model.changed_sites(())):
-            return self.model.logits(self.model.network(**inputs.arguments))
-
-    def _projected(self, _site: str, weights: Tensor, allowed: Tensor) -> Tensor | None:
-        return self.model.projected(weights, allowed)
+        return self.model.whole(Batch(none, none.bool(), np.arange(len(none))))
 
     def _encoded(self, batch: Batch, embedded: Tensor | None) -> LayerEncoded:
         inputs = self.model.layout.lay_out(batch)
