@@ -242,6 +242,16 @@ def test_the_best_calibrated_test_decides_alone(areas: dict[str, float], best: s
     assert (f"Evidence to the contrary: {contrary}." in found.confidence) == (len(set(areas) & KNOWN) == 2)
 
 
+@pytest.mark.parametrize(("guard", "answer"), [(of(0.1, 0.2), UNCLEAR), (of(0.4, 0.6), YES), (of(0.7, 0.8), YES)])
+def test_a_yes_is_unclear_where_comprehensiveness_says_no(guard: Estimate, answer: str) -> None:
+    figures = summaries({SUFFICIENCY: of(0.6, 0.7), "faithful.comprehensiveness": guard})
+    found = verdict("faithful", figures, rates=calibrated(sufficiency=0.95))
+    assert found.answer == answer
+    assert found.deciding is not None
+    assert found.deciding.answer == YES
+    assert ("But comprehensiveness says no" in found.confidence) == (answer == UNCLEAR)
+
+
 def test_a_test_that_the_calibration_found_wanting_does_not_decide() -> None:
     poor = rates_of(first_auroc=0.99, decides=False, why="AUROC 0.70 is below 0.85")
     rates = Calibration({LEFT_OUT: poor, SUFFICIENCY: rates_of(first_auroc=0.9)})

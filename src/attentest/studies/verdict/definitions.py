@@ -187,7 +187,7 @@ DEFINITIONS = {
                     "ranked by leave-one-out)",
                     figure_over_trainings(Erasure, "comprehensiveness position"), AT_LEAST, 0.5,
                     "our convention, half way", TOKENS, CALIBRATED, fixed(0), fixed(1),
-                    trained=trainings_of(Erasure, "comprehensiveness position"),
+                    trained=trainings_of(Erasure, "comprehensiveness position"), guards=True,
                 ),
                 Criterion(
                     "faithful.sufficiency", Erasure,

@@ -186,7 +186,8 @@ def _verdict(definition: Definition, evidence: _Evidence, flat: Estimate | None)
     rulings = [replace(ruling, decides=n == place) for n, ruling in enumerate(rulings)]
     answer = UNTESTED if place is None else rulings[place].answer
     blind = [] if place is not None else [ruling for ruling in _able(rulings, evidence) if _blind(ruling)]
-    if blind:
+    guards = [r for r in rulings if r.criterion.guards and r.answer == NO] if answer == YES else []
+    if blind or guards:
         answer = UNCLEAR
     return Verdict(definition, answer, rulings, confidence(rulings, blind) + _unchecked(rulings, evidence))
 
