@@ -66,6 +66,7 @@ NO_FILES_TO_WRITE = (
 RIGHT = {
     "audit": ("@csv@", "--out", "@out@", "--store", "@store@", "--json"),
     "train": ("@csv@", "--out", "@out@", "--json"),
+    "finetune": ("@csv@", "--base", "@encoder@", "--out", "@out@", "--json"),
     "show": ("@run@",),
     "trial": ("permutation", "@run@"),
     "compare": ("@run@", "@sibling@", "--out", "@out@", "--store", "@store@", "--json"),
@@ -80,6 +81,7 @@ RIGHT = {
 ARGUMENTS = {  # places in RIGHT
     ("audit", "source"): 0,
     ("train", "source"): 0,
+    ("finetune", "source"): 0,
     ("show", "runs"): 0,
     ("trial", "name"): 0,
     ("trial", "run"): 1,
@@ -98,6 +100,7 @@ BOUNDS: dict[str, tuple[str, ...]] = {  # of numbers that are no settings; more 
     "texts": ("-1", "0"),
     "n": ("-1", "0"),
     "plant": ("-0.1", "0", "1.1"),
+    "head": ("-1", "99"),
     "seed": ("-1",),
     "threads": ("-1", "0", *HUGE),
     "workers": ("-1", "0", *HUGE),
@@ -185,7 +188,7 @@ def _each_place(kind: str, values: Iterable[str]) -> Bad:
 
 
 def _bad(command: str, name: str, hint: Any, about: Any) -> Bad:
-    has_settings = command in ("train", "audit")
+    has_settings = command in ("train", "audit", "finetune")
     setting = known_settings()[name][1] if has_settings and name in known_settings() else None
     if hint is bool:
         return _each(FLAG, [FLAG])
@@ -252,6 +255,7 @@ def _pairs(command: str, name: str) -> Bad:
         "option": "permutations" if command == "trial" else "difficulty",
         "setting": "hidden",
         "threshold": "faithful.gradient",
+        "labels": "LABEL_0",
     }[name]
     for value in ("noequals", "", "=1", "nosuch=1", f"{STEERING}=1", "x" * 5000 + "=1"):
         yield "no such pair", (value,)

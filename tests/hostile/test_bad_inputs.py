@@ -13,6 +13,7 @@ import pytest
 from bad_values import FREE, cases, counts, functions, parameters
 from odd_files import odd_files
 from program import Answer, Program
+from tiny_encoders import save_encoder
 
 import attentest
 
@@ -30,7 +31,15 @@ def places(run: attentest.Run, sibling: attentest.Run, tmp_path_factory: pytest.
     csv.write_text("text,label\n" + "".join(f"a {words[n % 2]} film {n},{n % 2}\n" for n in range(60)), "utf-8")
     study = folder / "right.yaml"
     study.write_text("corpora: [planted]\ncolumns: {rows: 100}\ntrials: [permutation]\n", encoding="utf-8")
-    right = {"csv": csv, "study": study, "run": run.path, "sibling": sibling.path, "store": folder / "store"}
+    encoder = save_encoder(folder / "encoder")
+    right = {
+        "csv": csv,
+        "encoder": encoder,
+        "study": study,
+        "run": run.path,
+        "sibling": sibling.path,
+        "store": folder / "store",
+    }
     return odd_files(folder) | {name: str(path) for name, path in right.items()}
 
 

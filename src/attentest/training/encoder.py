@@ -13,7 +13,7 @@ import torch
 
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
-from attentest.files import hash_of, is_folder, make_folder, read_as, write_bytes, write_json
+from attentest.files import hash_of, is_file, is_folder, make_folder, read_as, write_bytes, write_json
 from attentest.models.pretrained.layout import Layout
 from attentest.models.settings import ModelSettings
 from attentest.text.pieces import PieceTokenizer
@@ -35,7 +35,7 @@ def is_pretrained(source: str | Path) -> bool:
     """Whether it is the folder of a Hugging Face model, or may be a hub name: no folder of ours."""
     if is_folder(Path(source)):
         return (Path(source) / "config.json").is_file()
-    return not Path(source).exists() and _HUB_NAME.fullmatch(str(source)) is not None
+    return not is_file(Path(source)) and _HUB_NAME.fullmatch(str(source)) is not None
 
 
 def place_of(source: str) -> str:

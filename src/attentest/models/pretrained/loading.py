@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from attentest.errors import InputError, brief
-from attentest.files import is_folder
+from attentest.files import is_file, is_folder
 from attentest.models.pretrained.heads import outputs_of
 from attentest.models.pretrained.layout import Layout
 from attentest.text.pieces import PieceTokenizer
@@ -101,7 +101,7 @@ def folder_of(source: str | Path) -> Path:
     folder = Path(source).expanduser()
     if is_folder(folder):
         return folder
-    if folder.exists():
+    if is_file(folder):
         raise InputError(f"{source} is a file; give the folder that the model was saved to.")
     name = str(source)
     if isinstance(source, Path) or name.count("/") > 1 or name.startswith((".", "/", "~")) or "\\" in name:
