@@ -72,6 +72,19 @@ def own_run(run: attentest.Run, tmp_path: Path) -> attentest.Run:
     return attentest.open_run(shutil.copytree(run.path, tmp_path / "own" / "run"))
 
 
+@pytest.fixture(scope="session")
+def encoder_run(tmp_path_factory: pytest.TempPathFactory) -> attentest.Run:
+    """A tiny Hugging Face classifier, which lies beside it as `theirs`, on texts with rationales; for reading only."""
+    from tiny_encoders import marked_corpus, save_classifier
+
+    from attentest.training.take import take_pretrained
+
+    place = tmp_path_factory.mktemp("encoders")
+    taken = take_pretrained(marked_corpus(), save_classifier(place / "theirs"), place / "run")
+    share("encoder_run", taken.path)
+    return attentest.open_run(taken.path)
+
+
 @pytest.fixture(autouse=True)
 def shared_folders_stay_as_they_are(request: pytest.FixtureRequest) -> Iterator[None]:
     """A test that writes into a folder that others read fails itself, in whatever order tests run."""

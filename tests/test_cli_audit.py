@@ -275,7 +275,7 @@ def test_compare(
     call: Callable[..., Said],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(comparison, "trials_of", lambda budget, rationales: {"uniform": {}, "flips": {}})
+    monkeypatch.setattr(comparison, "trials_of", lambda budget, rationales, layers: {"uniform": {}, "flips": {}})
     given = ["compare", run.path, sibling.path, "--texts", 5, "--workers", 1]
     given += ["--store", tmp_path / "store", "--out", tmp_path / "compare"]
     said = call(*given, "--json")

@@ -257,7 +257,7 @@ class Unlucky(Here):
 def test_what_failed_is_said_and_not_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = replace(BUDGETS["quick"], experiments={"seeds": {"seeds": 1}})
     monkeypatch.setitem(BUDGETS, "quick", few)
-    monkeypatch.setattr(module, "trials_of", lambda budget, rationales: {"uniform": {}})
+    monkeypatch.setattr(module, "trials_of", lambda budget, rationales, layers: {"uniform": {}})
     expanded = plan_audit("planted", columns=ROWS, texts=5, training=SIZE)
     found = run_audit(expanded, tmp_path / "audit", Unlucky, Store(tmp_path / "store"))
     assert list(found.failed.values()) == ["no luck"]

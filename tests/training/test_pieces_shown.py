@@ -60,6 +60,7 @@ def run_of(folder: Path, pair: bool) -> Any:
         model=model(),
         max_tokens=500,
         has_given_weights=False,
+        view=None,
         is_hierarchical=False,
         predictions=predictions,
         attention=read_attention(folder / "attention.parquet", predictions, False, True),

@@ -83,3 +83,12 @@ def rows(count: int = 120, seed: int = 0, pairs: bool = False) -> dict[str, list
 def corpus(count: int = 120, **options: Any) -> attentest.Corpus:
     second = "second" if options.get("pairs") else None
     return attentest.load(rows(count, **options), name="tiny", second=second)
+
+
+def marked_corpus(count: int = 60) -> attentest.Corpus:
+    """Texts whose rationale is the word that decides; some of these are two pieces."""
+    made = rows(count)
+    texts = [text.replace("good", "goodly").replace("bad", "badly") for text in made["text"]]
+    deciding = {*GOOD, *BAD, "goodly", "badly"}
+    marks = [[int(word in deciding) for word in text.split()] for text in texts]
+    return attentest.load({**made, "text": texts, "rationale": marks}, name="tiny", rationale="rationale")

@@ -17,7 +17,7 @@ from attentest.reports.first_screen import first_screen
 from attentest.reports.instances import read_instances, write_csv
 from attentest.reports.parts.picture import is_plain
 from attentest.reports.redrawn import class_of, picture_of, redrawn
-from attentest.reports.summary_text import facts_of, lead_of, notes_of, weakness
+from attentest.reports.summary_text import facts_of, lead_of, models_of, notes_of, weakness
 from attentest.studies import comparison
 from attentest.studies.experiments.controls import LEFT_OUT_CONTROL, POSITIVE, Controls, figures_of_controls
 from attentest.studies.figures import FIGURES, PlacedFinding, across_models
@@ -407,9 +407,10 @@ def _is_of(section: Section, run: Run) -> bool:
 
 def _differences(blocks: Sequence[Block]) -> list[Difference]:
     """The figures that both models have; careful, as both stand on the same texts and are taken as if they did not."""
-    if len(blocks) != 2:  # what one of them stands on failed
+    models = models_of(blocks)
+    if len(models) != 2:  # what one of them stands on failed
         return []
-    first, second = blocks
+    first, second = models
     others = {section.name: section.summary for section in second.sections}
     return [
         Difference(section.name, entry, figure, other, independent_difference(other, figure))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attentest.models.settings import ModelSettings
 from attentest.reports.contents import Block
-from attentest.studies.expand import WITH_SPECIAL
-from attentest.studies.results import ModelResult, Summary
+from attentest.studies.results import WITH_SPECIAL, ModelRecord, ModelResult, Summary
+from attentest.training.settings import TrainingSettings
 
 BARELY = 0.05  # a score that is so little above or below another is not clearly so
 ENOUGH = 0.8  # of what a model without attention gains over the most frequent class
@@ -22,17 +23,32 @@ def facts_of(about: ModelResult) -> list[tuple[str, str]]:
         return [("texts", f"{about.texts:,}"), ("classes", ", ".join(about.classes))]
     corpus, model = made.corpus, made.model
     rows = {split: sum(count.values()) for split, count in corpus.rows.items()}
-    parts = f"{model.encoder} + {model.alignment} + {model.projection}"
     found = [
         (f"scores on all {tested_texts(about):,} test texts", _scores(about.metrics)),
         (f"the same of {BASELINE}", _scores(about.baseline or {})),
-        ("model", parts if model.structure == "flat" else f"{model.structure}, {parts}"),
+        ("model", _parts(model)),
         ("rows", ", ".join(f"{split} {count:,}" for split, count in rows.items())),
         ("classes", ", ".join(corpus.classes[:12]) + (" …" if len(corpus.classes) > 12 else "")),
-        ("training", f"{made.training.epochs} epochs, vectors {made.text.vectors}, seed {made.training.seed}"),
+        ("training", _training(made)),
         ("corpus hash", corpus.fingerprint),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def _parts(model: ModelSettings) -> str:
+    if model.pretrained is not None:
+        return model.name if model.projection == "softmax" else f"{model.name} + {model.projection}"
+    parts = f"{model.encoder} + {model.alignment} + {model.projection}"
+    return parts if model.structure == "flat" else f"{model.structure}, {parts}"
+
+
+def _training(made: ModelRecord) -> str:
+    """Nothing of a model that was trained elsewhere, whose record has the defaults of other models."""
+    if made.model.pretrained is None:
+        return f"{made.training.epochs} epochs, vectors {made.text.vectors}, seed {made.training.seed}"
+    if made.training == TrainingSettings():
+        return ""
+    return f"{made.training.epochs} epochs, seed {made.training.seed}"
 
 
 def _scores(metrics: dict[str, float | None]) -> str:
@@ -87,9 +103,14 @@ def weakness(name: str, about: ModelResult) -> str | None:
     )
 
 
+def models_of(blocks: Sequence[Block]) -> list[Block]:
+    """Each model once: not again with special tokens counted."""
+    return [block for block in blocks if not block.name.endswith(WITH_SPECIAL)]
+
+
 def lead_of(blocks: Sequence[Block], weak: bool = False) -> str:
     """The verdicts on a single model in words, with a warning if it has learned next to nothing."""
-    models = [block for block in blocks if not block.name.endswith(WITH_SPECIAL)]
+    models = models_of(blocks)
     if len(models) != 1 or not blocks[0].verdicts:
         count = {1: "One model", 2: "Two models"}.get(len(models), f"{len(models)} models")
         return f"{count} examined: can the attention be trusted as an explanation, and in which sense?"

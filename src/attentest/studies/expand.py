@@ -20,7 +20,7 @@ from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
 from attentest.studies.published import fingerprint_of
-from attentest.studies.results import BASELINE, EXPERIMENT, INSTANCES, RUN, TRIAL, Failure, ResultRef
+from attentest.studies.results import BASELINE, EXPERIMENT, INSTANCES, RUN, TRIAL, WITH_SPECIAL, Failure, ResultRef
 from attentest.studies.schema import BUDGETS, LEAST, OF_PLACE, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
@@ -37,7 +37,6 @@ TRAINING_COST, TRIAL_COST, BASELINE_COST, START = 2.5e-5, 5e-5, 5e-6, 2.0
 ENCODER_COST = 80  # times as much for a small pretrained encoder
 CHARACTERS = 5.5  # of a token with what follows it, about
 PLANTED, PLANTED_ROWS = 0.6, 2000  # the share of rows with planted words, and how many rows there are at most
-WITH_SPECIAL = ", special tokens counted"  # what a model is called where they are tokens like any other
 CHEAP = 2  # trials of a model that cost no more share one reading of its texts, and so do the others
 
 
@@ -300,7 +299,7 @@ class _Block:
             model=self._model_name(),
             projection=self.model.get("projection", "softmax"),
             seed=self.seed,
-            first=self.seed == self.study.seeds[0],
+            first=self.seed == self.study.seeds[0] and not self.special,
         )
 
     def _model_name(self) -> str:

@@ -16,6 +16,7 @@ from attentest.trials.stored import ChartFiles
 
 SUMMARY = "summary.json"
 RUN, TRIAL, EXPERIMENT, INSTANCES, BASELINE = "run", "trial", "experiment", "instances", "baseline"
+WITH_SPECIAL = ", special tokens counted"  # what a model is called where they are tokens like any other
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class ResultRef:
     model: str
     projection: str
     seed: int
-    first: bool  # whether its seed is the study's first
+    first: bool  # whether it is set beside published figures: of the study's first seed, as texts usually are read
 
 
 @dataclass(frozen=True)

@@ -195,7 +195,8 @@ class Run:
         """The same run of a pretrained encoder, looked at from another layer or head, by other weights."""
         if not isinstance(self.tokenizer, PieceTokenizer):
             raise InputError(
-                f"{self.path} is no pretrained encoder; `head`, `weights` and `special` are for self-attention."
+                f"{self.path} is no pretrained encoder, so it cannot be looked at from another layer or head, or by "
+                "other weights."
             )
         other = type(self)(self.path, self.keep)
         other.view = view

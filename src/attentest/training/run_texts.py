@@ -61,6 +61,8 @@ def attend(run: Run, texts: Sequence[str] | str, second: Sequence[str] | str | N
     """Predictions and attention for your own texts; a model of pairs also needs the `second` text of each."""
     if run.has_given_weights:
         raise InputError("This model uses fixed weights for its own corpus, so it cannot read other texts.")
+    if run.view is not None and run.view.special:  # heat maps show words, and special tokens are in none
+        run = run.seen(replace(run.view, special=False))
     texts, others = _readable(texts), None if second is None else _readable(second)
     if not texts:
         raise InputError("No text was given.")
@@ -144,8 +146,7 @@ def _ids(run: Run, text: str) -> np.ndarray:
 def _shown(run: Run) -> str:
     """What heat maps of this run show of each token."""
     if run.view is not None:
-        where = [run.view.site, None if run.view.head is None else f"head {run.view.head}", run.view.weights]
-        return ", ".join(["weight", *(part for part in where if part)])
+        return ", ".join(["weight", *run.view.shown])
     return "word weight × sentence weight" if run.is_hierarchical else "weight"
 
 

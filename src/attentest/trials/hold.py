@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
+from attentest.errors import InputError
 from attentest.files import inside
 from attentest.memory import out_of_memory
 from attentest.trials.base import (
@@ -35,6 +36,12 @@ Watch = Callable[[int, int], None]  # texts done, texts in all
 def hold(trials: Sequence[Trial], subject: Subject, watch: Watch = lambda done, total: None) -> list[Finding]:
     """The findings of all `trials`; texts are encoded once for all of them, and only rows of results are kept."""
     check_subject(subject)
+    for trial in trials:
+        if trial.needs_layers and subject.view:
+            raise InputError(
+                f"The trial {trial.name} looks at every layer and head, and tells special tokens from others; leave "
+                "out `head`, `weights` and `special`."
+            )
     examiners = [trial.examiner(subject) for trial in trials]
     collected: list[dict[str, list[Any]]] = [{} for _ in trials]
     order: list[np.ndarray] = []

@@ -59,7 +59,7 @@ class Layers(Trial):
             raise InputError(f"The trial layers needs at least one of the kinds {', '.join(KINDS)}.")
 
     def fits(self, subject: Subject) -> bool:
-        return provides(subject.model, LayersModel)
+        return provides(subject.model, LayersModel) and not subject.view
 
     def examiner(self, subject: Subject) -> _Changing:
         return _Changing(self, subject, layers_of(subject.model, self.name))

@@ -70,7 +70,7 @@ class Unidentified(Trial):
         check_values(self)
 
     def fits(self, subject: Subject) -> bool:
-        return _values_are_known(subject.model, _longest(subject))
+        return not subject.view and _values_are_known(subject.model, _longest(subject))
 
     def examiner(self, subject: Subject) -> _Solving:
         optimizer()

@@ -13,12 +13,11 @@ from attentest.models.pretrained.explanations import EXPLANATIONS
 from attentest.models.pretrained.inspection import About
 from attentest.models.pretrained.outputs import output_matrix
 from attentest.models.pretrained.replaced import look, replaced
+from attentest.models.pretrained.view import ROW
 
 if TYPE_CHECKING:
     from attentest.models.pretrained.model import Pretrained
     from attentest.models.pretrained.seen_from import LayerEncoded
-
-ROW = "row"  # what is shown as attention where nothing else is named: the rows of the site that is looked at
 
 
 def check_explanation(name: str, about: About) -> None:

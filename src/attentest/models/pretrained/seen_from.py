@@ -19,11 +19,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from attentest.models.pretrained.explaining import ROW, explain
+from attentest.models.pretrained.explaining import explain
 from attentest.models.pretrained.layers import chosen, from_layer
 from attentest.models.pretrained.layout import Inputs
 from attentest.models.pretrained.replaced import replaced, stopping, visited
 from attentest.models.pretrained.rows import Row, decide, deciding_places
+from attentest.models.pretrained.view import ROW
 from attentest.models.protocol import Encoded, Weights
 from attentest.models.rows import in_rows
 from attentest.text.batches import Batch

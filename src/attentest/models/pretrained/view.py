@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ROW = "row"  # what is shown as attention where nothing else is named: the rows of the site that is looked at
+
 
 @dataclass(frozen=True)
 class View:
@@ -24,3 +26,11 @@ class View:
             "special": self.special,
         }
         return "-".join(name for name, there in named.items() if there)
+
+    @property
+    def shown(self) -> list[str]:
+        """What is shown as attention, in words; other weights than those of a site's rows are of all layers or of the
+        last one, and of all heads."""
+        if self.weights not in (None, ROW):
+            return [str(self.weights)]
+        return [*([self.site] if self.site else []), *([f"head {self.head}"] if self.head is not None else [])]

@@ -13,6 +13,7 @@ from attentest.reports.parts import heatmap_blocks
 from attentest.reports.parts.chart import packed
 from attentest.reports.parts.formatting import Anchors
 from attentest.reports.parts.picture import inline
+from attentest.reports.summary_text import models_of
 from attentest.studies.verdict import Ruling
 from attentest.trials.charts.data import table_of
 
@@ -94,6 +95,7 @@ class Outline:
         self.blocks = [self._block(block) for block in report.blocks]
         self.judged = [part for part in self.blocks if part.block.verdicts]
         self.first = self.judged[0].block.first if len(self.judged) == 1 else None  # of several, each has its own
+        self.compared = [block.name for block in models_of(report.blocks) if block.verdicts]
         self.has_charts = bool(self.charts) or any(part.charts for block in self.blocks for part in block.sections)
 
     def _block(self, block: Block) -> BlockPart:

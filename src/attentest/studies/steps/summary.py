@@ -23,6 +23,7 @@ from attentest.studies.results import (
     BASELINE,
     EXPERIMENT,
     RUN,
+    WITH_SPECIAL,
     Failure,
     FindingRef,
     ModelResult,
@@ -138,8 +139,9 @@ class _Results:
             self._compare_later(ref, cells)
 
     def _add_rows(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
-        where = {"corpus": ref.corpus, "model": ref.model, "projection": ref.projection, "seed": ref.seed}
-        self.rows += [{**where, **vars(c), "model": c.model or ref.model} for c in cells]
+        where = {"corpus": ref.corpus, "projection": ref.projection, "seed": ref.seed}
+        seen = WITH_SPECIAL if ref.block.endswith(WITH_SPECIAL) else ""  # no mean is taken over both
+        self.rows += [{**where, **vars(c), "model": f"{c.model or ref.model}{seen}"} for c in cells]
 
     def _compare_later(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
         """The model with softmax stands for the paper's; others only for what bears their projection's name."""
