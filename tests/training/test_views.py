@@ -92,7 +92,11 @@ def test_special_tokens_are_part_of_no_rationale(encoder_run: attentest.Run) -> 
         assert not marks[items.texts == NO_TEXT].any()
         text = data.text(row)
         marked = [text[slice(*items.spans[i])] for i in np.flatnonzero(marks)]
-        deciding = [word for word in text.split() if word in "good fine lovely bad poor awful goodly badly".split()]
+        deciding = [
+            word
+            for word in text.split()
+            if word in ["good", "fine", "lovely", "bad", "poor", "awful", "goodly", "badly"]
+        ]
         assert "".join(marked) == "".join(deciding)
         assert merged_marks(marks.tolist(), items.words) == [word in deciding for word in text.split()]
         split += len(marked) > len(deciding)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 from hand_model import HandModel, reading_of
-from quick import ON_RUNS, QUICK
+from quick import ON_RUNS, QUICK, is_whole
 
 import attentest
 from attentest.trials import hold, make_trial, subject_of, trial_class
@@ -34,7 +34,7 @@ def test_every_trial_gives_a_whole_finding(trained: attentest.Run, name: str, tm
     assert finding.answer.endswith(".")
     assert len(finding.summary) >= 1
     for label, estimate in finding.summary.items():
-        assert np.isnan(estimate.value) or estimate.low - 1e-9 <= estimate.value <= estimate.high + 1e-9, label
+        assert is_whole(label, estimate), label
     assert finding.svg().startswith("<svg")
     assert finding.figure is not None
     finding.figure.save(tmp_path / "figure.svg")
