@@ -20,6 +20,8 @@ from attentest.text.pieces import PieceTokenizer, cut_lengths
 from attentest.text.rationales import token_marks
 
 Maker = Callable[[], PieceTokenizer]
+tokenizers = pytest.importorskip("tokenizers")
+
 KINDS = pytest.mark.parametrize("make", [word_pieces, byte_pieces, whole_text_pieces])
 ODD = "The unwatchable film…  isn't naïve: 日本 🎬🎬\n\n ok "
 
@@ -90,6 +92,15 @@ def test_an_unknown_piece_is_not_in_the_vocabulary() -> None:
     assert vocabulary.tokens[vocabulary.unknown] == "[UNK]"
     assert len(vocabulary) == 73
     assert "a" in byte_pieces().vocabulary
+
+
+def test_the_unknown_piece_of_unigrams_is_the_one_they_number() -> None:
+    scores = [("<s>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("a", -1.0), ("b", -2.0)]
+    made = tokenizers.Tokenizer(tokenizers.models.Unigram(scores, unk_id=2))
+    made.add_special_tokens(["<s>", "</s>", "<unk>"])
+    tokenizer = PieceTokenizer(made.to_str())
+    assert tokenizer.vocabulary.unknown == 2
+    assert tokenizer.vocabulary.ids(tokenizer.tokens("ab☃a")).tolist() == tokenizer.ids(["ab☃a"])[0]
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> attentest.Run:
     place = tmp_path_factory.mktemp("pairs")
     texts = {"text": list(SENTENCES), "second": list(reversed(SENTENCES)), "label": ["a", "b"] * 5}
     corpus = attentest.load({**texts, "split": ["test"] * 10}, name="pairs", second="second", split="split")
-    labels = {"id2label": {0: "a", 1: "b"}, "label2id": {"a": 0, "b": 1}}
+    labels: dict[str, Any] = {"id2label": {0: "a", 1: "b"}, "label2id": {"a": 0, "b": 1}}
     folder = bert_folder(place / "theirs", initializer_range=0.3, **labels)
     return attentest.open_run(take_pretrained(corpus, folder, place / "run").path)
 
@@ -91,7 +91,7 @@ def test_special_tokens_are_part_of_no_rationale(encoder_run: attentest.Run) -> 
         marks = data.rationale[data.sequences.offsets[row] : data.sequences.offsets[row + 1]]
         assert not marks[items.texts == NO_TEXT].any()
         text = data.text(row)
-        marked = [text[slice(*items.spans[i])] for i in np.flatnonzero(marks)]
+        marked = [text[slice(*items.spans[i])] for i in np.flatnonzero(marks).tolist()]
         deciding = [
             word
             for word in text.split()

@@ -19,7 +19,7 @@ QUICK: dict[str, dict[str, Any]] = {
 
 # figures whose interval would not cover what it promises with fewer texts, so that they have none: medians by group
 # (their labels begin with a bin of weights), deviations, information
-FEWEST = {"[": 6, "std ": 100, "weighted τ": 100, "information ": 100}
+FEWEST = {"[": 6, "std ": 100, "weighted τ": 100, "information ": 100, "position of the weights": 100}
 
 
 def is_whole(label: str, estimate: Estimate) -> bool:

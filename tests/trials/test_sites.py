@@ -58,7 +58,7 @@ def test_every_trial_gives_a_whole_finding_at_every_site(trained: attentest.Run,
     assert items == counts.tolist()
     assert max(finding.table["max_attention"].to_pylist()) <= 1 + 1e-5
     for label, estimate in finding.summary.items():
-        assert is_whole(label, estimate), label
+        assert quick.is_whole(label, estimate), label
     assert finding.svg().startswith("<svg")
 
 

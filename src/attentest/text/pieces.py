@@ -110,10 +110,12 @@ class PieceTokenizer:
     @cached_property
     def vocabulary(self) -> PieceVocabulary:
         ids = self.backend.get_vocab(with_added_tokens=True)
-        name = json.loads(self.backend.to_str())["model"].get("unk_token")
+        model = json.loads(self.backend.to_str())["model"]
         special = [number for number, token in self.backend.get_added_tokens_decoder().items() if token.special]
         # byte-level pieces have none for unknown words: a special token, which no text has, stands for them
-        return PieceVocabulary(ids, ids.get(name, special[0] if special else len(ids) - 1))
+        stand_in = special[0] if special else len(ids) - 1
+        named = model.get("unk_id")  # of unigrams, which say the number
+        return PieceVocabulary(ids, ids.get(model.get("unk_token"), stand_in if named is None else named))
 
     def tokens(self, text: str) -> list[str]:
         return list(self._encoded(text).tokens)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ import numpy as np
 import pytest
 import torch
 from tiny_folders import bert_folder, gpt_folder, roberta_folder
-from tiny_tokenizers import SENTENCES
+from tiny_tokenizers import SENTENCES, byte_pieces
 
 from attentest.corpora import build_corpus
 from attentest.errors import InputError
 from attentest.models.pretrained import loading
 from attentest.models.pretrained.heads import outputs_of
+from attentest.models.pretrained.inspection import apart_by_padding, inspect_network, probe
 from attentest.models.pretrained.loading import load_encoder, load_pretrained
 from attentest.text.batches import make_batch
+from attentest.text.pieces import PieceTokenizer
 from attentest.text.prepare_pieces import tokenize_pieces
 
 transformers = pytest.importorskip("transformers", minversion="5")
@@ -287,3 +290,35 @@ def test_trust_remote_code_is_never_set() -> None:
     source = Path(loading.__file__).read_text(encoding="utf-8")
     assert "trust_remote_code=True" not in source
     assert source.count("trust_remote_code=False") == source.count(".from_pretrained(") == 3
+
+
+def test_padding_goes_where_texts_are_read_as_they_are_alone(tmp_path: Path) -> None:
+    folder = gpt_folder(tmp_path)  # whose positions are counted from the padding on
+    transformers.AutoTokenizer.from_pretrained(folder, padding_side="left").save_pretrained(folder)
+    assert transformers.AutoTokenizer.from_pretrained(folder).padding_side == "left"
+    loaded = load_pretrained(folder, CLASSES)
+    assert loaded.layout.side == "right"
+    assert apart_by_padding(loaded.network, loaded.layout) < 1e-5
+    assert apart_by_padding(loaded.network, replace(loaded.layout, side="left")) > 1e-3
+
+
+def test_a_token_for_padding_is_none_that_texts_end_in(tmp_path: Path) -> None:
+    folder = gpt_folder(tmp_path)
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=PieceTokenizer(byte_pieces().definition).backend, eos_token="</s>"
+    ).save_pretrained(folder)  # puts </s> behind each text
+    loaded = load_pretrained(folder, CLASSES)
+    assert loaded.layout.single.suffix == (2,)
+    assert loaded.layout.pad not in loaded.layout.single.ids
+    about = inspect_network(loaded.network, probe(loaded.network, loaded.layout))
+    assert about.decision == "last"
+
+
+def test_sizes_that_are_not_those_of_the_config_are_told(copy: Path) -> None:
+    assert "other sizes than config.json says" in refused(changed(copy, intermediate_size=99))
+
+
+def test_layers_that_the_config_leaves_out_are_told(copy: Path) -> None:
+    assert "more layers than config.json says: bert.encoder.layer.1" in refused(changed(copy, num_hidden_layers=1))
+    with pytest.raises(InputError, match="more layers"):
+        load_encoder(copy, CLASSES)

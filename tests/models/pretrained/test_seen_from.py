@@ -175,6 +175,43 @@ def test_explanations_by_name_are_shares_of_the_items(name: str) -> None:
     assert torch.allclose(plain.attention, reading.attention, atol=1e-6) == (name == "row")
 
 
+def test_rollout_is_of_the_layers_up_to_the_site_and_of_the_head_that_is_looked_at_there() -> None:
+    model, batch = pretrained("Bert", weights="rollout", head=1), batch_of(3, 7, 5)
+    inputs = model.layout.lay_out(batch)
+    eager = classifier("Bert")
+    eager.set_attn_implementation("eager")
+    with torch.no_grad():
+        found = eager(**inputs.arguments, output_attentions=True).attentions
+    lower, upper = found[0].mean(1), found[1][:, 1]
+    half = torch.eye(lower.shape[-1])
+    row = ((upper + half) / 2 @ ((lower + half) / 2))[:, 0]
+    shares = row.gather(1, inputs.places) * batch.mask
+    expected = shares / shares.sum(1, keepdim=True)
+    assert torch.allclose(reading_of(model, batch, "encoder.1").attention, expected, atol=EXACT)
+
+
+@pytest.mark.parametrize("name", EXPLANATIONS)
+def test_explanations_of_one_head_are_its_own(name: str) -> None:
+    batch = batch_of(3, 7, 5)
+    first, second, both = (
+        reading_of(pretrained("Bert", weights=name, head=head), batch).attention for head in (0, 1, None)
+    )
+    assert torch.allclose(first.sum(1), torch.ones(3), atol=EXACT)
+    assert not torch.allclose(first, second, atol=1e-3)
+    assert torch.allclose(both, first, atol=1e-3) <= (name == "gradient")  # of a head whose products are all negative
+
+
+def test_values_of_a_uniform_projection_are_those_under_uniform_weights() -> None:
+    model, batch = pretrained("Bert", projection="uniform"), batch_of(3, 7, 5)
+    with torch.no_grad():
+        weights, values, allowed = model.values_at(batch, "encoder.2")
+        _, own, _ = pretrained("Bert").values_at(batch, "encoder.2")
+    assert torch.allclose(weights, allowed / allowed.sum(-1, keepdim=True))
+    assert values is not None
+    assert own is not None
+    assert float((values - own).abs().max()) > 1e-3
+
+
 def test_a_head_that_is_not_there_and_weights_with_no_name_are_refused() -> None:
     with pytest.raises(InputError, match="heads of this model are 0 to 1"):
         pretrained("Bert", head=2)

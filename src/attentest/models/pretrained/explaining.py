@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,7 +13,7 @@ from attentest.errors import InputError, unknown_name
 from attentest.models.pretrained.explanations import EXPLANATIONS
 from attentest.models.pretrained.inspection import About
 from attentest.models.pretrained.outputs import output_matrix
-from attentest.models.pretrained.replaced import look, replaced
+from attentest.models.pretrained.replaced import replaced
 from attentest.models.pretrained.view import ROW
 
 if TYPE_CHECKING:
@@ -30,33 +31,39 @@ def check_explanation(name: str, about: About) -> None:
         )
 
 
-def explain(model: Pretrained, encoded: LayerEncoded) -> Float[Tensor, "batch keys"]:
-    """How much each position counts for the one that decides."""
+def explain(model: Pretrained, encoded: LayerEncoded, site: str, heads: Sequence[int]) -> Float[Tensor, "batch keys"]:
+    """How much each position counts for the one that decides, by the layers up to the site and these heads there."""
     name = model.view.weights or ROW
-    chosen, network, inputs = EXPLANATIONS[name], model.network, encoded.arguments
-    seen = look(network, inputs, model.sites)
-    last = seen[model.sites[-1]]
+    chosen, inputs = EXPLANATIONS[name], encoded.arguments
+    sites = model.sites[: list(model.sites).index(site) + 1]
+    seen = model.look(inputs, sites)
+    last = seen[site]
     needed: dict[str, Any] = {}
     if "values" in chosen.needs:
         if last.values is None:
             raise InputError(f"This architecture keeps its values to itself, so '{name}' is not known.")
-        needed |= {"values": last.values, "output": output_matrix(network, inputs, model.sites[-1])}
+        output = output_matrix(model.network, inputs, site).unflatten(1, (model.heads[site], -1))
+        needed |= {"values": last.values[:, heads], "output": output[:, heads].flatten(1)}
     if "gradients" in chosen.needs:
-        needed["gradients"] = _gradients(model, encoded)
-    weights = [seen[site].weights for site in model.sites]
+        needed["gradients"] = _gradients(model, encoded, site)[:, heads]
+    weights = [*(seen[below].weights for below in sites[:-1]), last.weights[:, heads]]
     shares: Tensor = chosen.weigh(weights, encoded.decision, **needed)
     return shares.detach()
 
 
-def _gradients(model: Pretrained, encoded: LayerEncoded) -> Float[Tensor, "batch heads queries keys"]:
-    """Of the predicted class's logit by the weights of the last layer."""
+def _gradients(model: Pretrained, encoded: LayerEncoded, site: str) -> Float[Tensor, "batch heads queries keys"]:
+    """Of the predicted class's logit by the weights of the site."""
     leaves: list[Tensor] = []
 
-    def make_leaf(_site: str, weights: Tensor, _allowed: Tensor) -> Tensor:
-        leaves.append(weights.detach().requires_grad_())
+    def make_leaf(reached: str, weights: Tensor, allowed: Tensor) -> Tensor | None:
+        given = model.projected(weights, allowed)
+        if reached != site:
+            return given
+        leaves.append((weights if given is None else given).detach().requires_grad_())
         return leaves[0]
 
-    with torch.inference_mode(False), torch.enable_grad(), replaced(model.network, make_leaf, model.sites[-1:]):
+    sites = model.changed_sites([site])
+    with torch.inference_mode(False), torch.enable_grad(), replaced(model.network, make_leaf, sites):
         inputs = {name: given.clone() for name, given in encoded.arguments.items()}
         logits = model.logits(model.network(**inputs))
         (gradients,) = torch.autograd.grad(logits.max(-1).values.sum(), leaves)

@@ -57,8 +57,7 @@ def _mismatch(names: Sequence[str], classes: Sequence[str], missing: Sequence[st
     what = f"The model's labels are {_listed(names)}, the classes of the corpus {_listed(classes)}"
     if len(names) != len(classes):
         return f"{what}: {len(names)} and {len(classes)}. Choose a model that was trained for these classes."
-    example = ", ".join(f"{brief(name)}: …" for name in names[:2])
-    return f"{what}; none of the labels is '{missing[0]}'. Say which label is which class: `labels={{{example}}}`."
+    return f"{what}; none of the labels is '{missing[0]}'. Say with `labels` which one it is, and so for each class."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from attentest.errors import InputError
 from attentest.models.evaluation import evaluating
-from attentest.models.pretrained.architectures import logits_of, pretrained_parts
+from attentest.models.pretrained.architectures import logits_of, pretrained_parts, route_of
 from attentest.models.pretrained.layers import reusable
 from attentest.models.pretrained.layout import Layout
 from attentest.models.pretrained.replaced import Sites, find_sites, replaced
@@ -38,9 +38,8 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
     The logits of a padded batch are those of the untouched network while nothing is changed and when its own weights
     are given back, and uniform weights move them at every site.
     """
+    check_architecture(network)
     name = type(network).__name__
-    if any(part.config.is_encoder_decoder for part in pretrained_parts(network)):
-        raise InputError(f"{name} has an encoder and a decoder; classifiers with one stack of layers can be audited.")
     with evaluating(network), torch.no_grad():
         untouched = logits_of(network(**arguments))
         sites = find_sites(network, arguments)
@@ -71,14 +70,43 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
     return About(sites, stack, decision, alone, gap)
 
 
+def check_architecture(network: nn.Module) -> None:
+    """Refuse, before it runs, what is known to be out of reach."""
+    if any(part.config.is_encoder_decoder for part in pretrained_parts(network)):
+        raise InputError(
+            f"{type(network).__name__} has an encoder and a decoder; classifiers with one stack of layers can be "
+            "audited."
+        )
+    route_of(network)
+
+
 def probe(network: nn.Module, layout: Layout) -> dict[str, Tensor]:
-    """Texts of different lengths, of word pieces from all over the vocabulary, to look at a network with."""
+    """Texts to look at a network with."""
+    return _laid_out(network, layout, _texts(network, layout))
+
+
+def apart_by_padding(network: nn.Module, layout: Layout) -> float:
+    """By how much the logits of texts of different lengths change when they are read alone, relative to the largest."""
+    check_architecture(network)
+    texts = _texts(network, layout)
+    with evaluating(network), torch.no_grad():
+        together = logits_of(network(**_laid_out(network, layout, texts)))
+        alone = torch.cat([logits_of(network(**_laid_out(network, layout, [text]))) for text in texts])
+    return float((together - alone).abs().max() / together.abs().max().clamp(min=1))
+
+
+def _laid_out(network: nn.Module, layout: Layout, texts: Sequence[np.ndarray]) -> dict[str, Tensor]:
+    device = pretrained_parts(network)[0].get_input_embeddings().weight.device
+    return layout.lay_out(batch_of_sequences(texts).to(device)).arguments
+
+
+def _texts(network: nn.Module, layout: Layout) -> list[np.ndarray]:
+    """Of different lengths, of word pieces from all over the vocabulary."""
     pieces = pretrained_parts(network)[0].get_input_embeddings().weight
     taken = {layout.pad, layout.mask, *layout.single.ids, *layout.pair.ids}
     usual = np.array([piece for piece in range(len(pieces)) if piece not in taken])
     lengths = [min(length, layout.room("single")) for length in (3, 7, 5)]
-    texts = np.split(usual[np.linspace(0, len(usual) - 1, sum(lengths)).astype(int)], np.cumsum(lengths)[:-1])
-    return layout.lay_out(batch_of_sequences(texts).to(pieces.device)).arguments
+    return np.split(usual[np.linspace(0, len(usual) - 1, sum(lengths)).astype(int)], np.cumsum(lengths)[:-1])
 
 
 def _over_all_tokens(sites: Sites, own: Mapping[str, Tensor], positions: int) -> Sites:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors
 _FETCHED = ["*.json", "*.safetensors", "*.txt", "*.model"]  # no pickles and no code
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.pkl", "*.ckpt", "*.h5", "*.msgpack")
 _UNBOUNDED = 1_000_000  # pieces, of a network that says nothing of how many it can read
+_NUMBER = re.compile(r"\.\d+\.")
+HARMLESS = 1e-4  # change of the logits by padding, relative to the largest
 _UNUSED = 1000  # vectors without a token that are usual: vocabularies are rounded up
 
 
@@ -123,7 +126,7 @@ def folder_of(source: str | Path) -> Path:
 
 
 def _network(folder: Path, config: Any, dtype: torch.dtype, **more: Any) -> tuple[Any, list[str]]:
-    """The classifier, in evaluation mode, and the names of weights that the folder does not have."""
+    """The classifier, in evaluation mode, and the names of weights that the folder does not have in this size."""
     from attentest.models.pretrained.library import transformers
 
     with _quiet():
@@ -140,8 +143,17 @@ def _network(folder: Path, config: Any, dtype: torch.dtype, **more: Any) -> tupl
         except Exception as error:  # safetensors and torch raise their own kinds
             raise InputError(_unreadable(folder, error)) from error
     absent = {*found["missing_keys"], *(key[0] for key in found["mismatched_keys"])}
+    if unread := _further_layers(network, found["unexpected_keys"]):
+        raise InputError(f"{folder} has more layers than {CONFIG} says: {unread[0]} would not be used.")
     network.eval()
     return network, sorted(absent)
+
+
+def _further_layers(network: Any, unexpected: Iterable[str]) -> list[str]:
+    """Weights that nothing reads and that are called as others are, but for the number of their layer."""
+    known = {_NUMBER.sub(".", name) for name in network.state_dict()}
+    prefixes = ("", f"{network.base_model_prefix}.")
+    return sorted(name for name in unexpected if any(prefix + _NUMBER.sub(".", name) in known for prefix in prefixes))
 
 
 def _is_head(name: str, network: Any) -> bool:
@@ -155,7 +167,10 @@ def _incomplete(source: str | Path, network: Any, missing: Sequence[str]) -> str
             f"{source} has no classification head (no weights for {missing[0]}). Train one with attentest finetune, "
             "or give a model that was fine-tuned for classification."
         )
-    return f"{source} is not complete: {len(missing)} tensors are missing, such as {missing[0]}."
+    return (
+        f"{source} is not complete: {len(missing)} tensors are missing or have another size than {CONFIG} says, such "
+        f"as {missing[0]}."
+    )
 
 
 def _no_weights(source: str | Path, folder: Path) -> str:
@@ -171,6 +186,8 @@ def _no_weights(source: str | Path, folder: Path) -> str:
 def _unreadable(source: str | Path, error: Exception) -> str:
     if "trust_remote_code" in str(error):
         return f"{source} brings Python code of its own, which is never executed; this model cannot be audited."
+    if "ignore_mismatched_sizes" in str(error):
+        return f"{source} cannot be read as a pretrained model: its weights have other sizes than {CONFIG} says."
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
     return f"{source} cannot be read as a pretrained model: {reason[:300]}."
 
@@ -205,15 +222,18 @@ def _tokenizer(folder: Path, network: Any) -> tuple[PieceTokenizer, Layout, list
 
 def _layout(tokenizer: PieceTokenizer, theirs: Any, network: Any, notes: list[str]) -> Layout:
     config = network.config
-    known = [number for number in (config.pad_token_id, theirs.pad_token_id, theirs.eos_token_id) if number is not None]
-    pad = known[0] if known else 0
-    if config.pad_token_id is None:
-        config.pad_token_id = pad  # classifiers on decoders look for the last token before the padding
+    single, pair = tokenizer.frame(pair=False), tokenizer.frame(pair=True)
+    pad = config.pad_token_id
+    if pad is None:
+        # classifiers on decoders look for the last token before the padding, so no text may end in it
+        known = (theirs.pad_token_id, theirs.eos_token_id, *reversed(range(len(tokenizer.vocabulary))))
+        pad = next(number for number in known if number is not None and number not in (*single.ids, *pair.ids))
+        config.pad_token_id = pad
         notes.append(f"The model has no token for padding; {brief(tokenizer.vocabulary.tokens[pad])} is used.")
     takes = inspect.signature(network.forward).parameters
-    return Layout(
-        single=tokenizer.frame(pair=False),
-        pair=tokenizer.frame(pair=True),
+    layout = Layout(
+        single=single,
+        pair=pair,
         pad=pad,
         longest=min(_positions(network), theirs.model_max_length),
         side=theirs.padding_side,
@@ -221,6 +241,17 @@ def _layout(tokenizer: PieceTokenizer, theirs: Any, network: Any, notes: list[st
         typed="token_type_ids" in theirs.model_input_names and "token_type_ids" in takes,
         pad_type=theirs.pad_token_type_id,
     )
+    return _padded_harmlessly(layout, network)
+
+
+def _padded_harmlessly(layout: Layout, network: Any) -> Layout:
+    """Padded on the other side than the tokenizer says, if only there texts are read as they are alone: GPT-2 counts
+    positions from the padding on."""
+    from attentest.models.pretrained.inspection import apart_by_padding
+
+    other = replace(layout, side="right" if layout.side == "left" else "left")
+    apart = apart_by_padding(network, layout)
+    return other if apart > HARMLESS and apart_by_padding(network, other) < apart / 10 else layout
 
 
 def _positions(network: Any) -> int:

@@ -17,7 +17,7 @@ from attentest.models.pretrained.explaining import check_explanation
 from attentest.models.pretrained.inspection import About, inspect_network, probe, uniform_over
 from attentest.models.pretrained.layers import from_layer, keeping
 from attentest.models.pretrained.layout import Inputs, Layout
-from attentest.models.pretrained.replaced import look, replaced
+from attentest.models.pretrained.replaced import Seen, look, replaced
 from attentest.models.pretrained.seen_from import LayerEncoded, SeenFrom
 from attentest.models.pretrained.view import View
 from attentest.models.protocol import Change, Encoded, Weights
@@ -136,8 +136,13 @@ class Pretrained(nn.Module):
 
     def values_at(self, batch: Batch, site: str) -> tuple[Tensor, Tensor | None, Tensor]:
         """Weights, values (None where the architecture keeps them to itself), and what is allowed."""
-        seen = look(self.network, self.layout.lay_out(batch).arguments, [site])[site]
+        seen = self.look(self.layout.lay_out(batch).arguments, [site])[site]
         return seen.weights, seen.values, seen.allowed
+
+    def look(self, inputs: Mapping[str, Tensor], sites: Collection[str]) -> dict[str, Seen]:
+        """What the model has at these sites under its own projection."""
+        change = None if self.projection != "uniform" else lambda _, weights, allowed: self.projected(weights, allowed)
+        return look(self.network, inputs, sites, change)
 
     def special_keys(self, batch: Batch) -> Bool[Tensor, "batch positions"]:
         return self.layout.lay_out(batch).special

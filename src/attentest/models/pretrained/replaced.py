@@ -97,17 +97,23 @@ def find_sites(network: nn.Module, inputs: Mapping[str, Tensor]) -> Sites:
     return Sites(tuple(heads), heads)
 
 
-def look(network: nn.Module, inputs: Mapping[str, Tensor], sites: Collection[str]) -> dict[str, Seen]:
-    """Weights and values at these sites; the network runs no further than the last of them."""
+def look(
+    network: nn.Module, inputs: Mapping[str, Tensor], sites: Collection[str], change: Change | None = None
+) -> dict[str, Seen]:
+    """Weights and values at these sites, of a network whose weights are changed [as it is]; it runs no further than
+    the last of them."""
     seen: dict[str, Seen] = {}
     with stopping() as stop:
 
-        def record(site: str, weights: Weights, allowed: Allowed, values: Values | None) -> None:
-            seen[site] = Seen(weights, allowed, values)
-            if len(seen) == len(sites):
-                raise stop
+        def record(site: str, weights: Weights, allowed: Allowed, values: Values | None) -> Weights | None:
+            given = None if change is None else change(site, weights, allowed)
+            if site in sites:
+                seen[site] = Seen(weights if given is None else given, allowed, values)
+                if len(seen) == len(sites):
+                    raise stop
+            return given
 
-        with visited(network, record, sites):
+        with visited(network, record, sites if change is None else None):
             network(**inputs)
     return seen
 

@@ -222,7 +222,7 @@ class SeenFrom:
     def explained(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
         assert isinstance(encoded, LayerEncoded)
         if self.model.view.weights not in (None, ROW):
-            return self._of_items(explain(self.model, encoded), encoded)
+            return self._of_items(explain(self.model, encoded, self.site, self.chosen), encoded)
         found: Tensor = (weights[self.site] * self.row_shares(encoded).unsqueeze(-1)).flatten(1, -2).sum(1)
         return found
 
