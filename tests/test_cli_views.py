@@ -104,10 +104,8 @@ def test_trials_of_all_layers_refuse_a_view(command: Program, encoder_run: atten
 
 
 def test_little_memory_suffices_for_one_text_at_a_time(command: Program, own_encoder: Path) -> None:
-    usual, little = (
-        command("trial", "uniform", own_encoder, "--texts", 6, "--json", *memory)
-        for memory in ([], ["--memory", "1KB"])
-    )
+    given = ["trial", "uniform", own_encoder, "--texts", 6, "--json"]
+    usual, little = command(*given), command(*given, "--memory", "1KB")
     assert (usual.code, little.code) == (0, 0), little
     figures = [json.loads(answer.out)["summary"] for answer in (usual, little)]
     assert figures[0].keys() == figures[1].keys()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import BAD, GOOD
 from tiny_folders import bert_folder
 from tiny_tokenizers import SENTENCES
 
@@ -23,6 +24,7 @@ from attentest.training.take import take_pretrained
 from attentest.trials import subject_of
 
 transformers = pytest.importorskip("transformers")
+DECIDING = (*GOOD, *BAD, "goodly", "badly")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +33,7 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> attentest.Run:
     place = tmp_path_factory.mktemp("pairs")
     texts = {"text": list(SENTENCES), "second": list(reversed(SENTENCES)), "label": ["a", "b"] * 5}
     corpus = attentest.load({**texts, "split": ["test"] * 10}, name="pairs", second="second", split="split")
-    labels = {"id2label": {0: "a", 1: "b"}, "label2id": {"a": 0, "b": 1}}
+    labels: dict[str, Any] = {"id2label": {0: "a", 1: "b"}, "label2id": {"a": 0, "b": 1}}
     folder = bert_folder(place / "theirs", initializer_range=0.3, **labels)
     return attentest.open_run(take_pretrained(corpus, folder, place / "run").path)
 
@@ -91,8 +93,8 @@ def test_special_tokens_are_part_of_no_rationale(encoder_run: attentest.Run) -> 
         marks = data.rationale[data.sequences.offsets[row] : data.sequences.offsets[row + 1]]
         assert not marks[items.texts == NO_TEXT].any()
         text = data.text(row)
-        marked = [text[slice(*items.spans[i])] for i in np.flatnonzero(marks)]
-        deciding = [word for word in text.split() if word in "good fine lovely bad poor awful goodly badly".split()]
+        marked = [text[slice(*items.spans[i])] for i in np.flatnonzero(marks).tolist()]
+        deciding = [word for word in text.split() if word in DECIDING]
         assert "".join(marked) == "".join(deciding)
         assert merged_marks(marks.tolist(), items.words) == [word in deciding for word in text.split()]
         split += len(marked) > len(deciding)
