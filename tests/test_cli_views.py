@@ -11,6 +11,7 @@ from program import Answer, Program
 
 import attentest
 from attentest.models.pretrained.view import View
+from attentest.trials import TRIALS
 
 
 @pytest.fixture
@@ -59,11 +60,8 @@ def test_every_kind_of_weights_is_ranked_by_a_trial(command: Program, name: str,
 def test_all_trials_of_a_view_are_those_that_it_changes(
     command: Program, own_encoder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from attentest.trials import TRIALS
-
     some = {name: place for name, place in TRIALS.items() if name in ("uniform", "layers", "unidentified")}
-    for name in set(TRIALS) - set(some):
-        monkeypatch.delitem(TRIALS, name)
+    monkeypatch.setattr("attentest.trials.TRIALS", some)
     answer = command("trial", "all", own_encoder, "--texts", 4, "--special")
     assert answer.code == 0, answer
     assert [one.name for one in (own_encoder / "trials").iterdir()] == ["uniform-special"]
@@ -104,10 +102,8 @@ def test_trials_of_all_layers_refuse_a_view(command: Program, encoder_run: atten
 
 
 def test_little_memory_suffices_for_one_text_at_a_time(command: Program, own_encoder: Path) -> None:
-    usual, little = (
-        command("trial", "uniform", own_encoder, "--texts", 6, "--json", *memory)
-        for memory in ([], ["--memory", "1KB"])
-    )
+    given = ["trial", "uniform", own_encoder, "--texts", 6, "--json"]
+    usual, little = command(*given), command(*given, "--memory", "1KB")
     assert (usual.code, little.code) == (0, 0), little
     figures = [json.loads(answer.out)["summary"] for answer in (usual, little)]
     assert figures[0].keys() == figures[1].keys()

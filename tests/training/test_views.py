@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import BAD, GOOD
 from tiny_folders import bert_folder
 from tiny_tokenizers import SENTENCES
 
@@ -23,6 +24,7 @@ from attentest.training.take import take_pretrained
 from attentest.trials import subject_of
 
 transformers = pytest.importorskip("transformers")
+DECIDING = (*GOOD, *BAD, "goodly", "badly")
 
 
 @pytest.fixture(scope="module")
@@ -92,11 +94,7 @@ def test_special_tokens_are_part_of_no_rationale(encoder_run: attentest.Run) -> 
         assert not marks[items.texts == NO_TEXT].any()
         text = data.text(row)
         marked = [text[slice(*items.spans[i])] for i in np.flatnonzero(marks).tolist()]
-        deciding = [
-            word
-            for word in text.split()
-            if word in ["good", "fine", "lovely", "bad", "poor", "awful", "goodly", "badly"]
-        ]
+        deciding = [word for word in text.split() if word in DECIDING]
         assert "".join(marked) == "".join(deciding)
         assert merged_marks(marks.tolist(), items.words) == [word in deciding for word in text.split()]
         split += len(marked) > len(deciding)

@@ -62,7 +62,8 @@ def notes_of(summary: Summary) -> list[str]:
     for about in summary.blocks.values():
         of_corpora |= {f"{about.corpus}: {note}" if several else note: "" for note in about.notes}
     missing = [f"Missing, because a step failed: {name}." for name in summary.missing]
-    weak = [note for name, about in summary.blocks.items() if (note := weakness(name, about))]
+    models = {name: about for name, about in summary.blocks.items() if not name.endswith(WITH_SPECIAL)}
+    weak = [note for name, about in models.items() if (note := weakness(name, about))]
     return [*weak, *summary.notes, *missing, *of_corpora]
 
 

@@ -139,7 +139,7 @@ class _Results:
             self._compare_later(ref, cells)
 
     def _add_rows(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
-        where = {"corpus": ref.corpus, "projection": ref.projection, "seed": ref.seed}
+        where = {"corpus": ref.corpus, "model": ref.model, "projection": ref.projection, "seed": ref.seed}
         seen = WITH_SPECIAL if ref.block.endswith(WITH_SPECIAL) else ""  # no mean is taken over both
         self.rows += [{**where, **vars(c), "model": f"{c.model or ref.model}{seen}"} for c in cells]
 
