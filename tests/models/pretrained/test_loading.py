@@ -138,7 +138,7 @@ def test_labels_that_do_not_match_the_head(bert: Path) -> None:
     message = refused(bert, ["bad", "good"])
     assert message == (
         "The model's labels are LABEL_0, LABEL_1, the classes of the corpus bad, good; none of the labels is 'bad'. "
-        "Say which label is which class: `labels={'LABEL_0': …, 'LABEL_1': …}`."
+        "Say with `labels` which one it is, and so for each class."
     )
     loaded = load_pretrained(bert, ["bad", "good"], {"LABEL_0": "good", "LABEL_1": "bad"})
     assert loaded.classes_of_head == (1, 0)
