@@ -237,3 +237,13 @@ def test_a_uniform_projection_has_uniform_weights_in_every_layer() -> None:
     even_items = batch.mask / batch.mask.sum(1, keepdim=True)
     assert torch.allclose(shown[model.sites[-1]], even_items, atol=1e-6)
     assert float((expected - logits(model.network, inputs.arguments)).abs().max()) > 1e-3
+
+
+@pytest.mark.parametrize("architecture", SOME)
+def test_states_hang_on_the_embeddings_that_were_given(architecture: str) -> None:
+    model, batch = pretrained(architecture), batch_of(3, 7)
+    site, _ = model.at_site(model.sites[-1], batch)
+    embedded = site.embed(batch.ids).detach().requires_grad_()
+    hidden = site.encode_embedded(embedded, batch).hidden
+    (slopes,) = torch.autograd.grad(hidden[:, 0].pow(3).sum(), embedded)
+    assert bool(slopes[:, 0].any())

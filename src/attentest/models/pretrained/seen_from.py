@@ -123,7 +123,7 @@ class SeenFrom:
 
         sites = self.model.changed_sites([self.site])
         given = self.model.given_embeddings(embedded, inputs.places, batch.mask)
-        with stopping() as stop, self._reading(found), given, visited(self.model.network, record, sites):
+        with stopping() as stop, given, self._reading(found), visited(self.model.network, record, sites):
             self.model.network(**inputs.arguments)
         states = found["states"]
         hidden = states.gather(1, inputs.places.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
