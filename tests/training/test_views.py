@@ -167,14 +167,14 @@ def test_heat_maps_of_a_head_and_a_layer(encoder_run: attentest.Run) -> None:
     tokens = transformers.AutoTokenizer.from_pretrained(theirs)(heat.text, return_tensors="pt")
     with torch.no_grad():
         rows = network.eval()(input_ids=tokens["input_ids"], output_attentions=True).attentions[0][0, 1, :, 1:-1]
-    pieces = (rows / rows.sum(-1, keepdim=True)).mean(0).tolist()
+    pieces = (rows.mean(0) / rows.mean(0).sum()).tolist()
     assert heat.weights == pytest.approx([*pieces[:3], sum(pieces[3:])], abs=1e-5)
 
 
 @pytest.mark.parametrize(
     ("view", "shown"),
     [
-        (View(weights="rollout", site="encoder.0", head=1), "weight, rollout"),  # it is of all layers and heads
+        (View(weights="rollout", site="encoder.0", head=1), "weight, encoder.0, head 1, rollout"),
         (View(weights="row", head=1), "weight, head 1"),
         (View(site="encoder.1"), "weight, encoder.1"),
         (View(special=True), "weight"),

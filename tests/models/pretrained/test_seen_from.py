@@ -17,7 +17,7 @@ from attentest.importance.gradients import hidden_gradients, input_gradients
 from attentest.models.pretrained.explanations import EXPLANATIONS
 from attentest.models.pretrained.layout import Layout, Side
 from attentest.models.pretrained.model import Pretrained
-from attentest.models.pretrained.replaced import replaced
+from attentest.models.pretrained.replaced import look, replaced
 from attentest.models.pretrained.view import View
 from attentest.text.batches import Batch, batch_of_sequences
 from attentest.text.pieces import Frame
@@ -212,6 +212,20 @@ def test_values_of_a_uniform_projection_are_those_under_uniform_weights() -> Non
     assert float((values - own).abs().max()) > 1e-3
 
 
+@pytest.mark.parametrize("site", ["encoder.0", "encoder.2"])
+def test_attention_is_the_mean_over_heads_of_what_they_have_on_the_items(site: str) -> None:
+    model, batch = pretrained("Bert"), batch_of(3, 7, 5)
+    inputs = model.layout.lay_out(batch)
+    with torch.no_grad():
+        weights = look(model.network, inputs.arguments, [site])[site].weights
+    found = reading_of(model, batch, site).attention
+    for text, length in enumerate((3, 7, 5)):
+        real = inputs.attention_mask[text].bool()
+        rows = weights[text, :, :1] if site == model.sites[-1] else weights[text][:, real]
+        items = rows.mean((0, 1))[inputs.places[text, :length]]
+        assert torch.allclose(found[text, :length], items / items.sum(), atol=1e-6)
+
+
 def test_a_head_that_is_not_there_and_weights_with_no_name_are_refused() -> None:
     with pytest.raises(InputError, match="heads of this model are 0 to 1"):
         pretrained("Bert", head=2)
@@ -252,3 +266,13 @@ def test_leave_one_out_is_that_of_texts_without_the_piece(projection: str) -> No
     nothing = {"input_ids": torch.tensor([[BEFORE, AFTER]]), "attention_mask": torch.ones(1, 2, dtype=torch.long)}
     if projection == "softmax":
         assert torch.allclose(found[0, 0], logits(model.network, nothing).softmax(-1)[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", SOME)
+def test_states_hang_on_the_embeddings_that_were_given(architecture: str) -> None:
+    model, batch = pretrained(architecture), batch_of(3, 7)
+    site, _ = model.at_site(model.sites[-1], batch)
+    embedded = site.embed(batch.ids).detach().requires_grad_()
+    hidden = site.encode_embedded(embedded, batch).hidden
+    (slopes,) = torch.autograd.grad(hidden[:, 0].pow(3).sum(), embedded)
+    assert bool(slopes[:, 0].any())

@@ -122,7 +122,7 @@ class SeenFrom:
 
         sites = self.model.changed_sites([self.site])
         given = self.model.given_embeddings(embedded, inputs.places, batch.mask)
-        with stopping() as stop, self._reading(found), given, visited(self.model.network, record, sites):
+        with stopping() as stop, given, self._reading(found), visited(self.model.network, record, sites):
             self.model.network(**inputs.arguments)
         states = found["states"]
         hidden = states.gather(1, inputs.places.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
@@ -209,15 +209,15 @@ class SeenFrom:
         return torch.cat(found).reshape(texts, variants, -1)
 
     def row_shares(self, encoded: Encoded) -> Float[Tensor, "batch *rows"]:
+        """In proportion to the mass that a row has on the items: a head that looks at special tokens says little."""
         assert isinstance(encoded, LayerEncoded)
         assert encoded.own is not None
         assert encoded.attention_mask is not None
-        heads = len(self.chosen)
-        if self.one_row:
-            return encoded.own.new_full((len(encoded.mask), heads), 1 / heads)
-        real = encoded.attention_mask.to(encoded.own.dtype)
-        shares: Tensor = real / (heads * real.sum(1, keepdim=True))
-        return shares.unsqueeze(1).expand(-1, heads, -1)
+        mass: Tensor = self._items(encoded.own, encoded)[1].squeeze(-1)
+        if not self.one_row:
+            mass = mass * encoded.attention_mask.unsqueeze(1)
+        every = mass.flatten(1).sum(1).view(-1, *[1] * (mass.dim() - 1))
+        return torch.where(every > 0, mass / every.clamp(min=torch.finfo(mass.dtype).tiny), 1 / mass[0].numel())
 
     def explained(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
         assert isinstance(encoded, LayerEncoded)

@@ -29,8 +29,6 @@ class View:
 
     @property
     def shown(self) -> list[str]:
-        """What is shown as attention, in words; other weights than those of a site's rows are of all layers or of the
-        last one, and of all heads."""
-        if self.weights not in (None, ROW):
-            return [str(self.weights)]
-        return [*([self.site] if self.site else []), *([f"head {self.head}"] if self.head is not None else [])]
+        """What is shown as attention, in words."""
+        named = (self.site, None if self.head is None else f"head {self.head}", self.weights)
+        return [part for part in named if part not in (None, ROW)]
