@@ -146,6 +146,14 @@ def test_what_to_show_instead_is_measured_as_the_verdict_is() -> None:
     assert "No other measure examined here" in advice
 
 
+def test_a_test_that_makes_a_yes_unclear_is_part_of_the_reason() -> None:
+    yes = decided_by("faithful.sufficiency", "yes", of(0.7))
+    doubt = replace(decided_by("faithful.comprehensiveness", "no", of(0.3)).rulings[0], decides=False)
+    (first, second) = screen([replace(yes, answer="unclear", rulings=[*yes.rulings, doubt])]).because
+    assert first.startswith("Probability lost when only the heaviest tokens are kept")
+    assert second.startswith("But: Probability lost when the heaviest tokens are removed")
+
+
 def test_what_is_unclear_for_want_of_trainings_names_trainings() -> None:
     unclear = decided_by("faithful.sufficiency", "unclear", of(0.5), trainings_needed=12)
     assert screen([unclear]).advice == [

@@ -91,7 +91,8 @@ def _figures(verdicts: Sequence[Verdict], summaries: Summaries) -> list[str]:
     idle = any(not verdict.of_consequence for verdict in verdicts)
     names = OF_USE if idle and near_uniform(summaries) is None else ("faithful",)
     asked = [verdict for verdict in verdicts if verdict.definition.name in names]
-    return [_in_words(v.deciding) if v.deciding else v.confidence for v in asked]
+    found = [_in_words(v.deciding) if v.deciding else v.confidence for v in asked]
+    return [*found, *(f"But: {_in_words(doubt)}" for v in asked for doubt in v.doubts)]
 
 
 def _in_words(ruling: Ruling) -> str:
