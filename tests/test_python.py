@@ -24,7 +24,7 @@ from test_engine import Here, Notes
 import attentest
 from attentest import audits
 from attentest.engine import choose
-from attentest.measures.intervals import bootstrap
+from attentest.measures.intervals import mean
 from attentest.studies.audit import BUDGETS, Budget
 from attentest.studies.verdict import DEFINITIONS
 from attentest.trials import subject_of
@@ -168,7 +168,7 @@ class Longest(SimpleTrial):
         return {"first": (reading.attention.argmax(1) == self.place).cpu().numpy().astype(float)}
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        share = bootstrap(table["first"].to_numpy())
+        share = mean(table["first"].to_numpy())
         return Conclusion(f"In {share} of the texts it is.", {"share": share})
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.errors import InputError
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, mean
 from attentest.trials.cells import Cell
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
@@ -210,11 +210,13 @@ def _column(table: pa.Table, name: str) -> pa.ChunkedArray:
     return table[name]
 
 
-def by_group(table: pa.Table, value: str, *keys: str, statistic: Any = np.mean) -> dict[str, Estimate]:
+def by_group(
+    table: pa.Table, value: str, *keys: str, statistic: Callable[[np.ndarray], Estimate] = mean
+) -> dict[str, Estimate]:
     """The statistic of a column over each combination of the key columns that occurs, bins from low to high."""
     values = column(table, value)
     groups = list(zip(*(table[key].to_pylist() for key in keys), strict=True))
     return {
-        " ".join(map(str, group)): bootstrap(values[[g == group for g in groups]], statistic)
+        " ".join(map(str, group)): statistic(values[[g == group for g in groups]])
         for group in sorted(set(groups), key=lambda group: [(_PLACE.get(name, 0), name) for name in group])
     }

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from attentest.interventions import permuted
-from attentest.measures.intervals import Estimate, bootstrap, mean, ratio, share
+from attentest.measures.intervals import Estimate, deviation, mean, ratio, share
 from attentest.measures.kendall import kendall_tau
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column, words
@@ -131,7 +131,7 @@ class _Examiner:
         for pair in pairs:
             tau, p = column(table, f"tau {pair}"), column(table, f"p {pair}")
             summary[f"τ {pair}"] = mean(tau, (-1, 1))
-            summary[f"std {pair}"] = bootstrap(tau, np.std)
+            summary[f"std {pair}"] = deviation(tau)
             significant = np.where(np.isnan(p), np.nan, p < SIGNIFICANT)
             summary[f"significant {pair}"] = share(significant)
             for name in sorted(set(predicted)):

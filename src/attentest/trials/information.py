@@ -15,7 +15,7 @@ import torch
 from attentest.chance import keyed_uniform
 from attentest.measures.information import cluster, mutual_information
 from attentest.measures.informed import states as states_by_kind
-from attentest.measures.intervals import Estimate, bootstrap
+from attentest.measures.intervals import Estimate, mean
 from attentest.measures.jackknife import jackknife
 from attentest.measures.weighted_tau import weighted_tau
 from attentest.settings import LARGEST_SEED, check_values, setting
@@ -140,10 +140,10 @@ class _Examiner:
                 mean_weight.append(float(weights[there, rank].mean()))
             taus.append(weighted_tau(np.array(information), np.array(mean_weight), np.array(mean_weight)))
             curves.append(information)
-        tau = bootstrap(np.array(taus))
+        tau = mean(np.array(taus))
         more = self._informed(states, weights, outputs)
         summary = {"weighted τ": tau, **more, "ranks": Estimate(k, k, k, len(weights))}
-        summary |= {f"MI at rank {i + 1}": bootstrap(np.array(curves)[:, i]) for i in range(min(k, 10))}
+        summary |= {f"MI at rank {i + 1}": mean(np.array(curves)[:, i]) for i in range(min(k, 10))}
         summary |= {run_name(i): Estimate(found, found, found, k) for i, found in enumerate(taus, 1)}
         answer = (
             f"Weight and information agree with a weighted τ of {tau} over the {k} highest ranks of attention "

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attentest.chance import keyed_uniform
 from attentest.interventions import permuted
-from attentest.measures.intervals import Estimate, mean, share
+from attentest.measures.intervals import Estimate, mean, median, share
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column, truths
 from attentest.trials.charts import violins_by_bin
@@ -116,7 +116,7 @@ class Permutation(SimpleTrial):
     def conclude(self, table: pa.Table) -> Conclusion:
         overall = mean(column(table, "median_tvd"), (0, 1))
         changed = share(truths(table, "changed"))
-        groups = by_group(table, "median_tvd", "bin", "predicted", statistic=np.median)
+        groups = by_group(table, "median_tvd", "bin", "predicted", statistic=median)
         answer = (
             f"Shuffling the weights changes the prediction by {overall} (median TVD over {self.permutations} "
             f"permutations, mean over texts). One permutation changes a share of {changed} of the decisions."

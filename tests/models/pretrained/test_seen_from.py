@@ -246,6 +246,8 @@ def test_a_uniform_projection_has_uniform_weights_in_every_layer() -> None:
     for site in model.sites:
         reading = reading_of(model, batch, site)
         assert torch.allclose(reading.logits, expected, atol=1e-5)
+        with torch.no_grad():  # at one site nothing changes, and the others stay uniform
+            assert torch.allclose(model.changed(batch, lambda *_: None, [site]), expected, atol=1e-5)
     with torch.no_grad():
         trained, shown = model(batch)
     assert torch.allclose(trained, expected, atol=1e-5)

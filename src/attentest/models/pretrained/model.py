@@ -131,7 +131,8 @@ class Pretrained(nn.Module):
         inputs = self.layout.lay_out(batch)
         chosen = list(self.sites) if sites is None else [site for site in self.sites if site in sites]
         first = list(self.sites).index(chosen[0]) if chosen else 0
-        with self._from(first, batch, inputs), replaced(self.network, self._also_projected(change, chosen), chosen):
+        visited = self.changed_sites(chosen)
+        with self._from(first, batch, inputs), replaced(self.network, self._also_projected(change, chosen), visited):
             return self.logits(self.network(**inputs.arguments))
 
     def values_at(self, batch: Batch, site: str) -> tuple[Tensor, Tensor | None, Tensor]:
@@ -171,9 +172,16 @@ class Pretrained(nn.Module):
         return None if self.projection == "uniform" else sites
 
     def _also_projected(self, change: Change, sites: Collection[str]) -> Change:
+        """The change at these sites, of the weights that the model's own projection gives at all."""
         if self.projection != "uniform":
             return change
-        return lambda site, weights, allowed: change(site, uniform_over(allowed, weights.dtype), allowed)
+
+        def projected(site: str, weights: Tensor, allowed: Tensor) -> Tensor:
+            own = uniform_over(allowed, weights.dtype)
+            given = change(site, own, allowed) if site in sites else None
+            return own if given is None else given
+
+        return projected
 
     @property
     def embeddings(self) -> nn.Module:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.estimate import undefined
-from attentest.measures.intervals import Estimate, mean
+from attentest.measures.intervals import Estimate, mean, median
 from attentest.settings import setting
 from attentest.studies.cells import scores
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference, tidy_head
@@ -92,7 +92,7 @@ class Seeds(Experiment):
         } | self._over_trainings(findings)
         if len(labels) + 1 >= FEWEST:
             summary[self.keys["trainings"]] = exactly(len(labels) + 1)
-        summary |= by_group(table, "median_jsd", "bin", "predicted", statistic=np.median)
+        summary |= by_group(table, "median_jsd", "bin", "predicted", statistic=median)
         answer = (
             f"With another seed, attention changes by a mean JSD of {summary['mean JSD']} and predictions by a mean "
             f"TVD of {summary['mean TVD']} ({self.seeds} seeds). Agreement of the weights above permuted ones: "
