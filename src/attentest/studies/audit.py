@@ -60,8 +60,9 @@ class Budget:
 # integrated gradients are captum's, of the extra `explain`
 _RANKINGS = ["gradient-input", *(["integrated-gradients"] if find_spec("captum") else [])]
 _OF_EVERY_TRAINING = ["uniform", "erasure", "overlap", "information"]  # what decides; one training may be an exception
-# the epoch is chosen by what is judged, for every model of an audit
+# the epoch is chosen by what is judged, for every model of an audit; dropout was chosen on dev (docs/verdicts.md)
 _TRAINING = {"epochs": 12, "patience": 3, "select_by": "f1"}
+_DROPOUT = {"dropout": 0.3}
 BUDGETS = {
     "quick": Budget(
         "a few minutes: what decides the verdicts; 12,000 rows (fewer if long), 400 test texts (2,000 where a trial is "
@@ -69,7 +70,7 @@ BUDGETS = {
         rows=12_000,
         tokens=400_000,
         texts=400,
-        training={**_TRAINING, "hidden": 64},
+        training={**_TRAINING, **_DROPOUT, "hidden": 64},
         trials={
             "correlation": {"measures": _MEASURES},
             "dispersion": {"influence_texts": 30},
@@ -88,7 +89,7 @@ BUDGETS = {
         rows=20_000,
         tokens=1_000_000,
         texts=1000,
-        training=_TRAINING,
+        training={**_TRAINING, **_DROPOUT},
         trials={"dispersion": {"influence_texts": 100}, "erasure": {"measures": _RANKINGS}},
         experiments={
             "controls": {"texts": 300},
@@ -334,9 +335,11 @@ def _base_of(model: Run) -> str:
 
 
 def _of_model(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model is called by; its size is the budget's."""
+    """What a model is called by; its size and its noise in training are the budget's."""
     return {
-        name: value for name, value in settings.items() if check_setting(name, value)[0] == "model" and name != "hidden"
+        name: value
+        for name, value in settings.items()
+        if check_setting(name, value)[0] == "model" and name not in ("hidden", "dropout")
     }
 
 
