@@ -43,7 +43,7 @@ def make_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         vectors = torch.randn(WORDS, DIMENSION)  # the vector of padding too, so that it would show
-        settings = ModelSettings(encoder, alignment, projection, HIDDEN, self_projection)
+        settings = ModelSettings(encoder, alignment, projection, HIDDEN, self_projection=self_projection)
         model = Classifier(settings, vectors, classes).eval()
         for name, parameter in model.named_parameters():
             if name.startswith(("alignment.", "decoder.")):
@@ -281,7 +281,8 @@ def test_settings_that_cannot_be_used_are_refused_at_once(wrong: dict[str, Any],
 @every_encoder
 @every_alignment
 def test_the_smallest_model_works(encoder: str, self_projection: str, alignment: str) -> None:
-    model = Classifier(ModelSettings(encoder, alignment, "softmax", 2, self_projection), torch.randn(5, 1), 3).eval()
+    settings = ModelSettings(encoder, alignment, "softmax", 2, self_projection=self_projection)
+    model = Classifier(settings, torch.randn(5, 1), 3).eval()
     logits, weights = run(model, batch_of_sequences([np.array([1]), np.array([4, 2, 3])]))
     assert logits.shape == (2, 3)
     assert weights[0].tolist() == [1]

@@ -84,7 +84,7 @@ def left_probabilities(
     found: Tensor | None = None
     with evaluating(model), torch.inference_mode():
         for some in _length_groups(kept.sum(1) + second, max_padded, shortest=1):
-            probabilities = _probabilities(model, _left_of(batch, texts[some], kept[some]))
+            probabilities = whole_probabilities(model, _left_of(batch, texts[some], kept[some]))
             found = probabilities.new_empty(len(texts), probabilities.shape[1]) if found is None else found
             found[some] = probabilities
     assert found is not None
@@ -110,7 +110,7 @@ def _run_again(
     second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
     copies = max(1, max_padded // (batch.mask.shape[1] + second))
     chunks = zip(texts.split(copies), places.split(copies), strict=True)
-    probabilities = torch.cat([_probabilities(model, changed(batch, *chunk)) for chunk in chunks])
+    probabilities = torch.cat([whole_probabilities(model, changed(batch, *chunk)) for chunk in chunks])
     padded = probabilities.new_zeros(*batch.mask.shape, probabilities.shape[-1])
     padded[texts, places] = probabilities
     return padded
@@ -152,7 +152,8 @@ def _length_groups(lengths: Int[Tensor, "batch"], max_padded: int, shortest: int
         order = order[size:]
 
 
-def _probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:
+def whole_probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:
+    """Of the whole model, run anew."""
     if provides(model, WholeModel):
         return model.whole(batch).softmax(-1)
     encoded = model.encode(batch)
@@ -165,5 +166,5 @@ def _without_context(model: AttentionModel, batch: Batch) -> Float[Tensor, "batc
     if provides(model, BiasModel):
         return model.bias().softmax(-1).expand(len(batch), -1)
     longest = batch.mask.sum(1).argmax().unsqueeze(0)
-    probabilities = _probabilities(model, batch.select(longest))[0]
+    probabilities = whole_probabilities(model, batch.select(longest))[0]
     return torch.full_like(probabilities, 1 / len(probabilities)).expand(len(batch), -1)

@@ -28,6 +28,7 @@ TRIALS = {
     "overlap": "attentest.trials.overlap:Overlap",
     "conicity": "attentest.trials.conicity:Conicity",
     "erasure": "attentest.trials.erasure:Erasure",
+    "exchange": "attentest.trials.exchange:Exchange",
     "dispersion": "attentest.trials.dispersion:Dispersion",
     "information": "attentest.trials.information:Information",
     "rationale": "attentest.trials.rationale:Rationale",

@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -42,6 +42,13 @@ class Examiner(Protocol):
     def examine(self, reading: Reading) -> Columns: ...
 
     def conclude(self, table: pa.Table) -> Conclusion: ...
+
+
+@runtime_checkable
+class ExaminesAgain(Protocol):
+    """An examiner whose question to a text needs other texts: it is put when all of them have been read."""
+
+    def examine_again(self, rows: np.ndarray) -> Columns: ...
 
 
 class Trial(ABC):

@@ -18,6 +18,7 @@ from attentest.trials.base import (
     Columns,
     Conclusion,
     Examiner,
+    ExaminesAgain,
     Trial,
     charts_of,
     common_columns,
@@ -53,6 +54,9 @@ def hold(trials: Sequence[Trial], subject: Subject, watch: Watch = lambda done, 
         done += len(reading.batch)
         watch(done, len(subject.rows))
     rows = np.concatenate(order)
+    for examiner, columns in zip(examiners, collected, strict=True):
+        if isinstance(examiner, ExaminesAgain):
+            _collect(columns, examiner.examine_again(rows))
     return [
         _conclude(trial, examiner, columns, rows, subject)
         for trial, examiner, columns in zip(trials, examiners, collected, strict=True)

@@ -104,12 +104,6 @@ class Verdict:
     def deciding(self) -> Ruling | None:
         return next((ruling for ruling in self.rulings if ruling.decides), None)
 
-    @property
-    def doubts(self) -> list[Ruling]:
-        """Tests that say no where the deciding one says yes, and that make this unclear."""
-        said_yes = self.deciding is not None and self.deciding.answer == YES
-        return [ruling for ruling in self.rulings if said_yes and ruling.criterion.guards and ruling.answer == NO]
-
     def as_dict(self) -> dict[str, Any]:
         return {
             "definition": self.definition.name,
@@ -194,8 +188,7 @@ def _verdict(definition: Definition, evidence: _Evidence, flat: Estimate | None)
     blind = [] if place is not None else [ruling for ruling in _able(rulings, evidence) if _blind(ruling)]
     if blind:
         answer = UNCLEAR
-    found = Verdict(definition, answer, rulings, confidence(rulings, blind) + _unchecked(rulings, evidence))
-    return replace(found, answer=UNCLEAR) if found.doubts else found
+    return Verdict(definition, answer, rulings, confidence(rulings, blind) + _unchecked(rulings, evidence))
 
 
 def _unchecked(rulings: Sequence[Ruling], evidence: _Evidence) -> str:

@@ -48,10 +48,6 @@ def _rates(ruling: Ruling) -> list[str]:
 def _others(rulings: Sequence[Ruling], deciding: Ruling) -> list[str]:
     """Which of the other tests say the contrary, of those that are seldom wrong when they say so."""
     contrary = {"yes": "no", "no": "yes"}.get(deciding.answer)
-    guards = [ruling for ruling in rulings if ruling.criterion.guards and ruling.answer == "no"]
-    if deciding.answer == "yes" and guards:
-        name = guards[0].criterion.short
-        return [f"But {name} says no, and attention can be trained to pass {deciding.criterion.short} alone."]
     shorts = [
         ruling.criterion.short
         for ruling in rulings
