@@ -59,6 +59,7 @@ class Budget:
 
 # integrated gradients are captum's, of the extra `explain`
 _RANKINGS = ["gradient-input", *(["integrated-gradients"] if find_spec("captum") else [])]
+_RANKED = {name: {"measures": _RANKINGS} for name in ("erasure", "exchange")}
 _OF_EVERY_TRAINING = ["uniform", "erasure", "exchange", "information"]  # what decides; one training may be an exception
 # the epoch is chosen by what is judged, for every model of an audit; dropout was chosen on dev (docs/verdicts.md)
 _TRAINING = {"epochs": 12, "patience": 3, "select_by": "f1"}
@@ -79,7 +80,7 @@ BUDGETS = {
         experiments={
             "controls": {"texts": 150, "epochs": 6},
             "uniform": {"weights": ["uniform"], "repeats": 5},
-            "seeds": {"seeds": 4, "examine": ["uniform", "exchange", "information"]},
+            "seeds": {"seeds": 4, "examine": ["uniform", "exchange"]},
             "adversary": {"lambdas": [0.005, 0.02], "epochs": 8, "patience": 3, "seeds": 4, "from_base": True},
         },
     ),
@@ -90,10 +91,7 @@ BUDGETS = {
         tokens=1_000_000,
         texts=1000,
         training={**_TRAINING, **_DROPOUT},
-        trials={
-            "dispersion": {"influence_texts": 100},
-            **{name: {"measures": _RANKINGS} for name in ("erasure", "exchange")},
-        },
+        trials={"dispersion": {"influence_texts": 100}, **_RANKED},
         experiments={
             "controls": {"texts": 300},
             "uniform": {"repeats": 5},
@@ -115,7 +113,7 @@ BUDGETS = {
         tokens=None,
         texts=None,
         training={**_TRAINING, "epochs": 20},
-        trials={name: {"measures": _RANKINGS} for name in ("erasure", "exchange")},
+        trials=_RANKED,
         experiments={
             "controls": {"texts": 500},
             "uniform": {"repeats": 5},

@@ -168,7 +168,7 @@ class _Exchanging:
                     self._after(_random(number) if name == NULL else name, texts, donors[:, number], fraction)
                     for number in range(self.trial.donors)
                 ]
-                of_fraction = np.stack(each).mean(1)  # over donors
+                of_fraction = np.mean(each, axis=0)  # over donors
                 columns[_at(name, fraction)] = of_fraction[0]
                 gained.append(of_fraction[0])
                 followed.append(of_fraction[1])

@@ -1,0 +1,250 @@
+"""The trial exchange, against a text-by-text twin, by hand, and on models whose answer is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from word_model import WordModel
+
+import attentest
+from attentest.chance import keyed_uniform
+from attentest.corpora import build_corpus
+from attentest.errors import InputError
+from attentest.text import TextSettings, tokenize_corpus
+from attentest.text.batches import batch_of_sequences, make_batch
+from attentest.text.exchanged import exchanged
+from attentest.text.prepare import TokenizedCorpus
+from attentest.text.sequences import Sequences
+from attentest.trials import Subject, hold, make_trial, subject_of
+from attentest.trials.exchange import NOBODY, donors_by_decision
+from attentest.trials.rankings import random_ranks, ranks_by
+from attentest.trials.reading import read
+from attentest.trials.scores import ScoreSettings
+
+SMALL = {"dimension": 16, "hidden": 8, "epochs": 6, "lr": 0.01}
+GAINED = "probability gained"
+
+
+@pytest.fixture(scope="module")
+def harder() -> attentest.Run:
+    """Distractors, texts of several lengths, three classes."""
+    return attentest.train(attentest.load("planted", rows=300, difficulty=0.5, classes=3), **SMALL)  # type: ignore[arg-type]
+
+
+def texts_of(data: TokenizedCorpus) -> list[list[int]]:
+    return [data.sequences.ids[a:b].tolist() for a, b in pairwise(data.sequences.offsets)]
+
+
+@pytest.fixture
+def four() -> TokenizedCorpus:
+    """Four texts of one to four tokens, ids 10 to 19, with a weight for each token."""
+    corpus = build_corpus("four", {"text": ["a", "a b", "a b c", "a b c d"] * 3, "label": ["x", "y"] * 6})
+    data = tokenize_corpus(corpus, TextSettings())
+    sequences = Sequences(np.arange(10, 20), np.array([0, 1, 3, 6, 10]))
+    some = np.arange(4)
+    return replace(
+        data, sequences=sequences, rows=some, labels=some % 2, split=data.split[:4], preset=np.arange(10) / 10
+    )
+
+
+def test_tokens_take_the_places_of_others(four: TokenizedCorpus) -> None:
+    # text 3 (16 to 19) gets tokens 0 and 1 of text 1 (11, 12) at 1 and 3; text 1 gets the last of text 2 at 0
+    places, taken = np.array([[1, 3], [0, -1], [-1, -1]]), np.array([[0, 1], [2, -1], [-1, -1]])
+    mixed = exchanged(four, np.array([3, 1, 0]), np.array([1, 2, 1]), places, taken)
+    assert texts_of(mixed) == [[16, 11, 18, 12], [15, 12], [10]]
+    assert mixed.rows.tolist() == [3, 1, 0]
+    assert mixed.labels.tolist() == [1, 1, 0]
+    assert mixed.preset is not None
+    assert mixed.preset.tolist() == pytest.approx([0.6, 0.7, 0.8, 0.9, 0.1, 0.2, 0])  # of the places, not the tokens
+
+
+def test_sentences_take_the_places_of_others_with_all_their_tokens(four: TokenizedCorpus) -> None:
+    # text 2 is (13, 14)(15), text 3 is (16)(17, 18)(19)
+    split = replace(four, sentences=np.array([0, 0, 0, 0, 0, 1, 0, 1, 1, 2]), preset=None)
+    mixed = exchanged(
+        split, np.array([2, 3]), np.array([3, 2]), np.array([[1], [0]]), np.array([[1], [0]]), whole_sentences=True
+    )
+    assert texts_of(mixed) == [[13, 14, 17, 18], [13, 14, 17, 18, 19]]
+    assert mixed.sentences is not None
+    assert mixed.sentences.tolist() == [0, 0, 1, 1, 0, 0, 1, 1, 2]
+    words = exchanged(split, np.array([2]), np.array([3]), np.array([[2]]), np.array([[0]]))
+    assert texts_of(words) == [[13, 14, 16]]
+    assert words.sentences is not None
+    assert words.sentences.tolist() == [0, 0, 1]
+
+
+def test_donors_are_decided_differently_and_all_of_them_are_drawn() -> None:
+    decided = np.array([2, 0, 1, 0, 2, 0])
+    donors = donors_by_decision(decided, np.arange(6), 400, seed=1)
+    for text, drawn in enumerate(donors):
+        assert set(drawn.tolist()) == set(np.flatnonzero(decided != decided[text]).tolist())
+    assert (donors_by_decision(np.zeros(3, int), np.arange(3), 2, seed=1) == NOBODY).all()
+
+
+def by_hand(margins: list[float], scores: list[float], texts: list[str]) -> Subject:
+    """A model of single words; the margins and scores are of the words a, b, c, …"""
+    corpus = build_corpus("words", {"text": texts, "label": ["x", "y"] * (len(texts) // 2)})
+    data = tokenize_corpus(corpus, TextSettings(min_frequency=1))
+    ids = data.vocabulary.ids("abcdef"[: len(margins)])
+    of_id = np.zeros((2, len(data.vocabulary)))
+    of_id[:, ids] = margins, scores
+    model = WordModel(of_id[0].tolist(), of_id[1].tolist())
+    return Subject(model, data, np.arange(len(data.rows)))
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def test_gains_by_hand() -> None:
+    # Words a and b have the margins 6 and −6, all others 0; they have the score 20, and so all the weight.
+    scores = [20.0, 20.0, 0.0, 0.0, 0.0, 0.0]
+    subject = by_hand([6.0, -6.0, 0.0, 0.0, 0.0, 0.0], scores, ["c a d f", "e c b f"] * 10)
+    (finding,) = hold([make_trial("exchange", fractions="0.1")], subject)
+    moved = sigmoid(6) - sigmoid(-6)
+    for name in ("attention", "leave-one-out"):  # a and b change places
+        assert finding.table[f"{GAINED}, {name}"].to_pylist() == pytest.approx([moved] * 20, abs=1e-6)
+        assert finding.summary[f"decisions that follow, {name}"].value == 1
+    assert finding.summary["position"].value == pytest.approx(1)
+    # a random token takes the place of a random one: 1 in 16 puts the donor's word where the own one was, 3 in 16
+    # beside it (the weights then cancel: the margin is 0) and 3 in 16 put another in its place (the margin is 0, too)
+    expected = (moved + 6 * (0.5 - sigmoid(-6))) / 16
+    drawn = np.array(finding.table[f"{GAINED}, random"].to_pylist())
+    assert drawn.mean() == pytest.approx(expected, abs=4 * drawn.std() / math.sqrt(60))
+
+
+def test_attention_on_words_that_go_along_carries_nothing_over() -> None:
+    # The words d and e stand in the texts of one class only and have most of the weight, but no say.
+    subject = by_hand([60.0, -60.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 3.0, 3.0], ["c a d c", "e c b c"] * 10)
+    (finding,) = hold([make_trial("exchange", fractions="0.1")], subject)
+    assert finding.table[f"{GAINED}, attention"].to_pylist() == pytest.approx([0] * 20, abs=1e-6)
+    assert finding.summary["position"].value <= 0
+    assert finding.summary[f"{GAINED}, leave-one-out"].value > 0.9
+
+
+def probabilities(subject: Subject, ids: list[int]) -> np.ndarray:
+    with torch.no_grad():
+        encoded = subject.model.encode(batch_of_sequences([np.array(ids)]))
+        return subject.model.decode(encoded, subject.model.attend(encoded))[0].softmax(-1).numpy()
+
+
+def order_of(subject: Subject, row: int, name: str, seed: int) -> list[int]:
+    """The places of a text's tokens by a ranking, as read alone."""
+    reading = read(subject.model, make_batch(subject.data, np.array([row])))
+    settings = ScoreSettings(seed=seed)
+    with torch.no_grad():
+        drawn = name.startswith("random ")
+        ranks = random_ranks(reading, seed, int(name.split()[1])) if drawn else ranks_by(reading, name, settings)
+    return [int(place) for place in ranks[0].argsort()]
+
+
+def test_the_same_as_text_by_text(harder: attentest.Run) -> None:
+    subject = replace(subject_of(harder, texts=25), folder=None)
+    fractions, donors, seed = (0.1, 0.4), 2, 3
+    trial = make_trial("exchange", fractions=fractions, donors=donors, seed=seed, measures="gradient-input")
+    (finding,) = hold([trial], subject)
+    texts = {int(row): subject.data.sequences[row].tolist() for row in subject.rows}
+    before = {row: probabilities(subject, ids) for row, ids in texts.items()}
+    decided = {row: int(found.argmax()) for row, found in before.items()}
+    by_decision = sorted(texts, key=lambda row: (decided[row], row))
+    for row, found in zip(sorted(texts), finding.table.to_pylist(), strict=True):
+        others = [other for other in by_decision if decided[other] != decided[row]]
+        drawn = keyed_uniform(seed, "exchange", np.array([row]), donors)[0]
+        chosen = [others[int(u * len(others))] for u in drawn]
+        for name in ("attention", "leave-one-out", "gradient-input", "random"):
+            gains: dict[float, list[float]] = {fraction: [] for fraction in fractions}
+            follows = []
+            for fraction in fractions:
+                for number, donor in enumerate(chosen):
+                    ranking = f"random {number}" if name == "random" else name
+                    count = min(
+                        max(1, min(math.ceil(fraction * len(texts[one]) - 1e-9), len(texts[one]) - 1))
+                        for one in (row, donor)
+                    )
+                    to, of = (sorted(order_of(subject, one, ranking, seed)[:count]) for one in (row, donor))
+                    ids = list(texts[row])
+                    for place, taken in zip(to, of, strict=True):
+                        ids[place] = texts[donor][taken]
+                    after = probabilities(subject, ids)
+                    gains[fraction].append(float(after[decided[donor]] - before[row][decided[donor]]))
+                    follows.append(float(after.argmax() == decided[donor]))
+                wanted = pytest.approx(np.mean(gains[fraction]), abs=1e-5)  # float32 in batches of other shapes
+                assert found[f"{GAINED}, {name}, {100 * fraction:g} %"] == wanted
+            assert found[f"{GAINED}, {name}"] == pytest.approx(np.mean([*gains.values()]), abs=1e-5)
+            assert found[f"decisions that follow, {name}"] == pytest.approx(np.mean(follows))
+    gained = {name: np.array(finding.table[f"{GAINED}, {name}"]) for name in ("attention", "leave-one-out", "random")}
+    wanted = np.mean(gained["attention"] - gained["random"]) / np.mean(gained["leave-one-out"] - gained["random"])
+    assert finding.summary["position"].value == pytest.approx(wanted)
+
+
+def test_texts_that_are_decided_alike_have_nothing_to_exchange(harder: attentest.Run) -> None:
+    subject = subject_of(attentest.open_run(harder.path), texts=30)
+    with torch.no_grad():
+        subject.model.get_parameter("decoder.weight").zero_()  # type: ignore[attr-defined]
+    (finding,) = hold([make_trial("exchange")], replace(subject, folder=None))
+    assert finding.summary["position"].n == 0
+    assert math.isnan(finding.summary["position"].value)
+    assert any("no other text is decided differently" in note for note in finding.notes)
+
+
+def test_pairs_and_sentences() -> None:
+    asked = attentest.train(attentest.load("babi1-generated", rows=120), epochs=2, dimension=8, hidden=4, lr=0.01)
+    assert attentest.trial("exchange", asked).summary["position"].n > 0
+    han = attentest.train(
+        attentest.load("planted", rows=120), epochs=4, dimension=8, hidden=4, lr=0.02, structure="hierarchical"
+    )
+    found = {site: attentest.trial("exchange", han, site=site, texts=30) for site in ("word", "sentence")}
+    assert found["word"].summary["position"].n > 0
+    assert found["sentence"].table.num_rows == 30
+
+
+def test_a_sentence_is_exchanged_as_a_whole() -> None:
+    """With one sentence a text it cannot be exchanged; with two the shorter count of both is."""
+    texts = ["one good here. two there is.", "three bad here. four there was. five."] * 30
+    corpus = build_corpus("sentences", {"text": texts, "label": ["x", "y"] * 30})
+    run = attentest.train(corpus, epochs=10, dimension=8, hidden=4, lr=0.05, structure="hierarchical", min_frequency=1)
+    finding = attentest.trial("exchange", run, site="sentence", fractions="0.1", measures="random")
+    assert set(run.predictions["predicted"].to_pylist()) == {"x", "y"}
+    subject = replace(subject_of(run), folder=None)
+    model, data = subject.model, subject.data
+    place = int(np.flatnonzero(subject.rows == subject.rows[0])[0])
+    other = next(i for i, text in enumerate(texts_of(data)) if len(text) != len(texts_of(data)[place]))
+    sentence = {}
+    for row in (place, other):
+        reading = read(model, make_batch(data, np.array([subject.rows[row]])), "sentence")
+        heaviest = int(reading.attention[0].argmax())
+        numbers = data.sentences[data.sequences.offsets[row] : data.sequences.offsets[row + 1]]  # type: ignore[index]
+        sentence[row] = (heaviest, numbers, data.sequences[row])
+    heaviest, numbers, ids = sentence[place]
+    theirs, their_numbers, their_ids = sentence[other]
+    parts = [ids[numbers == number] for number in range(max(numbers) + 1)]
+    parts[heaviest] = their_ids[their_numbers == theirs]
+    mixed = batch_of_sequences(
+        [np.concatenate(parts)], sentences=[np.repeat(np.arange(len(parts)), [len(part) for part in parts])]
+    )
+    with torch.no_grad():
+        after = model.decode(encoded := model.encode(mixed), model.attend(encoded)).softmax(-1)[0]
+        whole = make_batch(data, np.array([place, other]))
+        before = model.decode(encoded := model.encode(whole), model.attend(encoded)).softmax(-1)
+    target = int(before[1].argmax())
+    assert int(before[0].argmax()) != target
+    assert finding.table[f"{GAINED}, attention"].to_pylist()[place] == pytest.approx(
+        float(after[target] - before[0, target]), abs=1e-5
+    )
+
+
+def test_settings_are_checked() -> None:
+    with pytest.raises(InputError, match="fractions is empty"):
+        make_trial("exchange", fractions=())
+    with pytest.raises(InputError, match="importance measure"):
+        make_trial("exchange", measures="nonsense")
+
+
+def test_charts_come_from_the_table_alone(harder: attentest.Run) -> None:
+    finding = attentest.trial("exchange", harder, texts=30)
+    assert list(finding.charts) == ["probability gained by share of tokens", "decisions that follow"]
