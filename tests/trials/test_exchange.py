@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -105,7 +106,7 @@ def test_gains_by_hand() -> None:
     # Words a and b have the margins 6 and −6, all others 0; they have the score 20, and so all the weight.
     scores = [20.0, 20.0, 0.0, 0.0, 0.0, 0.0]
     subject = by_hand([6.0, -6.0, 0.0, 0.0, 0.0, 0.0], scores, ["c a d f", "e c b f"] * 10)
-    (finding,) = hold([make_trial("exchange", fractions="0.1")], subject)
+    (finding,) = hold([make_trial("exchange", fractions=0.1)], subject)
     moved = sigmoid(6) - sigmoid(-6)
     for name in ("attention", "leave-one-out"):  # a and b change places
         assert finding.table[f"{GAINED}, {name}"].to_pylist() == pytest.approx([moved] * 20, abs=1e-6)
@@ -121,10 +122,10 @@ def test_gains_by_hand() -> None:
 def test_attention_on_words_that_go_along_carries_nothing_over() -> None:
     # The words d and e stand in the texts of one class only and have most of the weight, but no say.
     subject = by_hand([60.0, -60.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 3.0, 3.0], ["c a d c", "e c b c"] * 10)
-    (finding,) = hold([make_trial("exchange", fractions="0.1")], subject)
+    (finding,) = hold([make_trial("exchange", fractions=0.1)], subject)
     assert finding.table[f"{GAINED}, attention"].to_pylist() == pytest.approx([0] * 20, abs=1e-6)
     assert finding.summary["position"].value <= 0
-    assert finding.summary[f"{GAINED}, leave-one-out"].value > 0.9
+    assert finding.summary[f"{GAINED}, leave-one-out"].value > 0.8
 
 
 def probabilities(subject: Subject, ids: list[int]) -> np.ndarray:
@@ -192,50 +193,58 @@ def test_texts_that_are_decided_alike_have_nothing_to_exchange(harder: attentest
     assert any("no other text is decided differently" in note for note in finding.notes)
 
 
-def test_pairs_and_sentences() -> None:
-    asked = attentest.train(attentest.load("babi1-generated", rows=120), epochs=2, dimension=8, hidden=4, lr=0.01)
-    assert attentest.trial("exchange", asked).summary["position"].n > 0
-    han = attentest.train(
-        attentest.load("planted", rows=120), epochs=4, dimension=8, hidden=4, lr=0.02, structure="hierarchical"
-    )
-    found = {site: attentest.trial("exchange", han, site=site, texts=30) for site in ("word", "sentence")}
-    assert found["word"].summary["position"].n > 0
-    assert found["sentence"].table.num_rows == 30
-
-
-def test_a_sentence_is_exchanged_as_a_whole() -> None:
-    """With one sentence a text it cannot be exchanged; with two the shorter count of both is."""
-    texts = ["one good here. two there is.", "three bad here. four there was. five."] * 30
-    corpus = build_corpus("sentences", {"text": texts, "label": ["x", "y"] * 30})
-    run = attentest.train(corpus, epochs=10, dimension=8, hidden=4, lr=0.05, structure="hierarchical", min_frequency=1)
-    finding = attentest.trial("exchange", run, site="sentence", fractions="0.1", measures="random")
-    assert set(run.predictions["predicted"].to_pylist()) == {"x", "y"}
-    subject = replace(subject_of(run), folder=None)
-    model, data = subject.model, subject.data
-    place = int(np.flatnonzero(subject.rows == subject.rows[0])[0])
-    other = next(i for i, text in enumerate(texts_of(data)) if len(text) != len(texts_of(data)[place]))
-    sentence = {}
-    for row in (place, other):
-        reading = read(model, make_batch(data, np.array([subject.rows[row]])), "sentence")
-        heaviest = int(reading.attention[0].argmax())
-        numbers = data.sentences[data.sequences.offsets[row] : data.sequences.offsets[row + 1]]  # type: ignore[index]
-        sentence[row] = (heaviest, numbers, data.sequences[row])
-    heaviest, numbers, ids = sentence[place]
-    theirs, their_numbers, their_ids = sentence[other]
-    parts = [ids[numbers == number] for number in range(max(numbers) + 1)]
-    parts[heaviest] = their_ids[their_numbers == theirs]
-    mixed = batch_of_sequences(
-        [np.concatenate(parts)], sentences=[np.repeat(np.arange(len(parts)), [len(part) for part in parts])]
-    )
+def undecided(run: attentest.Run) -> Subject:
+    """With no class ahead of the others on average, so that decisions differ, which those of one epoch hardly do."""
+    subject = replace(subject_of(attentest.open_run(run.path)), folder=None)
+    model = subject.model
     with torch.no_grad():
-        after = model.decode(encoded := model.encode(mixed), model.attend(encoded)).softmax(-1)[0]
-        whole = make_batch(data, np.array([place, other]))
-        before = model.decode(encoded := model.encode(whole), model.attend(encoded)).softmax(-1)
-    target = int(before[1].argmax())
-    assert int(before[0].argmax()) != target
-    assert finding.table[f"{GAINED}, attention"].to_pylist()[place] == pytest.approx(
-        float(after[target] - before[0, target]), abs=1e-5
-    )
+        encoded = model.encode(make_batch(subject.data, subject.rows))
+        logits = model.decode(encoded, model.attend(encoded)).mean(0)
+        bias = model.get_parameter("decoder.bias")  # type: ignore[attr-defined]
+        bias -= logits[-len(bias) :]  # a binary model has one, that of the second class
+    return subject
+
+
+def test_pairs() -> None:
+    asked = attentest.train(attentest.load("babi1-generated", rows=120), epochs=1, dimension=8, hidden=4)
+    (finding,) = hold([make_trial("exchange")], undecided(asked))
+    assert finding.summary["position"].n > 0
+
+
+def test_sentences_are_exchanged_as_a_whole() -> None:
+    generator = np.random.default_rng(0)
+    texts = [
+        " ".join(f"{' '.join(generator.choice(list('abcdefgh'), generator.integers(1, 5)))}." for _ in range(count))
+        for count in generator.integers(1, 6, 100)
+    ]
+    corpus = build_corpus("sentences", {"text": texts, "label": ["x", "y"] * 50})
+    settings: dict[str, Any] = {"epochs": 1, "dimension": 8, "hidden": 4, "min_frequency": 1}
+    subject = undecided(attentest.train(corpus, structure="hierarchical", **settings))
+    model, data = subject.model, subject.data
+    (finding,) = hold([make_trial("exchange", fractions=0.01, donors=1, seed=5)], replace(subject, site="sentence"))
+    heaviest, decided, before = [], [], []
+    for row in subject.rows:
+        reading = read(model, make_batch(data, np.array([row])), "sentence")
+        heaviest.append(int(reading.attention[0].argmax()))
+        decided.append(int(reading.predicted[0]))
+        before.append(reading.probabilities[0].detach().numpy())
+    donors = donors_by_decision(np.array(decided), subject.rows, 1, seed=5)[:, 0]
+    assert data.sentences is not None
+    numbers = [data.sentences[a:b] for a, b in pairwise(data.sequences.offsets)]
+    changed = 0
+    for row, (donor, found) in enumerate(zip(donors, finding.table.to_pylist(), strict=True)):
+        parts = [data.sequences[row][numbers[row] == number] for number in range(numbers[row].max() + 1)]
+        if len(parts) == 1:
+            continue  # its only sentence is the text
+        parts[heaviest[row]] = data.sequences[donor][numbers[donor] == heaviest[donor]]
+        sentences = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        with torch.no_grad():
+            encoded = model.encode(batch_of_sequences([np.concatenate(parts)], sentences=[sentences]))
+            after = model.decode(encoded, model.attend(encoded)).softmax(-1)[0].numpy()
+        wanted = after[decided[donor]] - before[row][decided[donor]]
+        assert found[f"{GAINED}, attention"] == pytest.approx(wanted, abs=1e-5)  # float32 in batches of other shapes
+        changed += 1
+    assert changed > 5
 
 
 def test_settings_are_checked() -> None:
