@@ -442,7 +442,7 @@ def test_an_adversary_that_decides_otherwise_was_no_search() -> None:
 )
 def test_a_far_adversary_is_set_against_seeds_by_its_predictions(moved: Estimate, answer: str) -> None:
     far = {"JSD, far": of(0.5, 0.6), "TVD, far": moved}
-    seeds = {(EXPERIMENT, "seeds"): {"mean TVD": of(0.08, 0.12)}}
+    seeds = {(EXPERIMENT, "seeds"): {"mean TVD of pairs": of(0.08, 0.12)}}
     found = verdict("exclusive", searched(of(0.5, 0.6), more=far) | seeds)
     assert found.deciding is not None
     assert (found.answer, found.deciding.criterion.name) == (answer, "exclusive.model")

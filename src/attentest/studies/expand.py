@@ -389,7 +389,8 @@ class _Block:
                 if (label := getattr(training, role)) is not None
             }
             # the same training in two experiments is one step
-            changed = {**base, **training.settings}
+            taken = {"take": list(training.taken)} if training.taken and "pretrained" not in base else {}
+            changed = {**base, **training.settings, **taken}
             if training.optional and not _can_be_made(changed):
                 continue
             if "seed" in training.settings:  # another one than the base's, whichever that is
