@@ -286,3 +286,17 @@ def test_the_smallest_model_works(encoder: str, self_projection: str, alignment:
     logits, weights = run(model, batch_of_sequences([np.array([1]), np.array([4, 2, 3])]))
     assert logits.shape == (2, 3)
     assert weights[0].tolist() == [1]
+
+
+def test_dropout_is_of_word_vectors_and_in_training_only() -> None:
+    torch.manual_seed(0)
+    vectors = torch.rand(50, 40) + 1  # none is 0
+    model = Classifier(ModelSettings("average", dropout=0.3, hidden=4), vectors, 2)
+    ids = torch.arange(1, 50).unsqueeze(0)
+    assert torch.equal(model.eval().embed(ids)[0], vectors[1:])
+    found = model.train().embed(ids)[0]
+    kept = found != 0
+    assert (~kept).float().mean() == pytest.approx(0.3, abs=4 * (0.3 * 0.7 / found.numel()) ** 0.5)  # four deviations
+    assert torch.allclose(found[kept], vectors[1:][kept] / 0.7)  # so that the mean stays
+    without = Classifier(ModelSettings("average", hidden=4), vectors, 2).train()
+    assert torch.equal(without.embed(ids)[0], vectors[1:])
