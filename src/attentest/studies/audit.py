@@ -170,7 +170,7 @@ def plan_audit(
         others = [name for name in given if name not in READ]
         if others:
             raise InputError(f"{model.source} is trained already; {', '.join(others)} cannot be set.")
-        model = replace(model, text=given)
+        model = replace(model, text={**model.text, **given})
         return _of_finished(corpus, name, dict(columns or {}), budget, chosen, model, device)
     if model is not None:  # all others are trained and tested on its texts, however many these are
         given = _settings_of(model, corpus if rows is None else corpus.sample(rows), name, given)
