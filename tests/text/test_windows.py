@@ -114,7 +114,7 @@ def test_windows_have_the_pieces_and_places_of_the_whole_text(
         text = int(data.rows[row])
         for part, sentence in enumerate([texts[text], others[text]] if others else [texts[text]]):
             begin, end = data.bounds[row, part].tolist()
-            inside = np.flatnonzero(items.texts == part)
+            inside: list[int] = np.flatnonzero(items.texts == part).tolist()
             assert [items.tokens[i] for i in inside] == tokenizer.tokens(sentence)[begin:end]
             assert [items.spans[i] for i in inside] == tokenizer.spans(sentence)[begin:end]
             seen.setdefault((text, part), set()).update(range(begin, end))

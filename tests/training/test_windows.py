@@ -71,7 +71,7 @@ def pairs(folders: Path) -> attentest.Run:
 
 def by_hand(run: attentest.Run, text: str, second: str | None = None) -> list[list[float]]:
     """The network on each window's ids, one at a time."""
-    network: Any = run.model.network
+    model: Any = run.model
     ids, other = (run.vocabulary.ids(run.tokenizer.tokens(one)).tolist() for one in (text, second or ""))
     size = WINDOW - (len(other) + 1 if second else 0)
     step = size - STRIDE
@@ -82,10 +82,11 @@ def by_hand(run: attentest.Run, text: str, second: str | None = None) -> list[li
     for start in starts:
         whole = [2, *ids[start : start + size], 3, *([*other, 3] if second else [])]
         inputs = {"input_ids": torch.tensor([whole]), "attention_mask": torch.ones(1, len(whole), dtype=torch.long)}
-        if run.model.layout.typed:
-            inputs["token_type_ids"] = torch.tensor([[0] * (len(whole) - len(other) - 1) + [1] * (len(other) + 1)])
+        if model.layout.typed:
+            in_second = len(other) + 1 if second else 0
+            inputs["token_type_ids"] = torch.tensor([[0] * (len(whole) - in_second) + [1] * in_second])
         with torch.no_grad():
-            found.append(network(**inputs).logits.softmax(-1)[0].tolist())
+            found.append(model.network(**inputs).logits.softmax(-1)[0].tolist())
     return found
 
 
