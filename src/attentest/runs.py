@@ -33,9 +33,14 @@ class Run(training.Run):
         """Heat maps of test texts (as `heatmaps` chooses them): displayed in a notebook, printed elsewhere."""
         self.heatmaps(n, **choice).show()
 
-    def attend(self, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:
-        """Predictions and attention for your own texts; a model of pairs also needs the `second` text of each."""
-        return run_texts.attend(self, texts, second)
+    def attend(
+        self, texts: Sequence[str] | str, second: Sequence[str] | str | None = None, *, windows: bool = False
+    ) -> Heatmaps:
+        """Predictions and attention for your own texts; a model of pairs also needs the `second` text of each.
+
+        A text that is read in windows has one map, of the means over them; with `windows` those of each window follow.
+        """
+        return run_texts.attend(self, texts, second, windows=windows)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """Of the classes, for your own single texts, many at once; one without a token counts as an unknown word."""

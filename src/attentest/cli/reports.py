@@ -36,6 +36,8 @@ SETTINGS = "Model and training (all others with -s)"
 COMMON = {  # settings that an audit has as options, and what holds without them where it is not their default
     "vectors": None,
     "max_tokens": None,
+    "long": None,
+    "stride": None,
     "encoder": None,
     "alignment": None,
     "projection": None,

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
 
 OF_ENCODERS = (  # settings of `train` that mean something for a pretrained encoder
-    *("max_tokens", "projection", "epochs", "batch_size", "lr", "weight_decay", "warmup", "freeze_layers"),
+    *("max_tokens", "long", "stride"),
+    *("projection", "epochs", "batch_size", "lr", "weight_decay", "warmup", "freeze_layers"),
     *("class_weights", "select_by", "patience", "seed"),
 )
 Source = Annotated[
@@ -165,7 +166,7 @@ def show(
     if second and not text:
         raise InputError("--second needs --text: give the first text of the pair, too.")
     if text:
-        found = [run.attend(text, second) for run in opened]
+        found = [run.attend(text, second, windows=len(opened) == 1) for run in opened]
     else:
         first = opened[0].heatmaps(n, ids=id, wrong=wrong, seed=seed)
         found = [first, *(run.heatmaps(ids=[one.id for one in first]) for run in opened[1:])]

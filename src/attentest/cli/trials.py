@@ -73,6 +73,8 @@ def trial(
     if name == "all":
         chosen = [one for one in chosen if one.fits(subject)]
     with TerminalListener(quiet=as_json) as listener:
+        for note in subject.data.notes:
+            listener.note(note)
         findings = hold(chosen, subject, lambda done, total: listener.progress("read", done, total))
     if as_json:
         found = [finding.as_dict() for finding in findings]

@@ -28,8 +28,9 @@ from attentest.studies.experiments import make_experiment
 from attentest.studies.experiments.controls import Controls
 from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.schema import Study
+from attentest.text.settings import TextSettings
 from attentest.training.encoder import check_classifier, hash_of_base
-from attentest.training.fine_tuning import check_fine_tuning
+from attentest.training.fine_tuning import READ, check_fine_tuning
 from attentest.training.run import Run
 from attentest.training.settings import FINE_TUNING, check_setting, sort_settings
 from attentest.trials import TRIALS, trial_class
@@ -168,8 +169,10 @@ def plan_audit(
     name = f"{corpus.name}@{corpus.fingerprint()}" if isinstance(source, Corpus) else source
     chosen = replace(chosen, rows=_rows_for(corpus, chosen, rows), texts=texts or chosen.texts)
     if isinstance(model, Finished):
-        if given:
-            raise InputError(f"{model.source} is trained already; {', '.join(given)} cannot be set.")
+        others = [name for name in given if name not in READ]
+        if others:
+            raise InputError(f"{model.source} is trained already; {', '.join(others)} cannot be set.")
+        model = replace(model, text={**model.text, **given})
         return _of_finished(corpus, name, dict(columns or {}), budget, chosen, model, device)
     if model is not None:  # all others are trained and tested on its texts, however many these are
         given = _settings_of(model, corpus if rows is None else corpus.sample(rows), name, given)
@@ -229,7 +232,8 @@ def _of_corpus(
 def _of_finished(
     corpus: Corpus, source: str, columns: dict[str, Any], name: str, budget: Budget, model: Finished, device: str
 ) -> StudyPlan:
-    check_classifier(model.source, corpus.classes, model.labels)  # a sentence now rather than a failed step later
+    # a sentence now rather than a failed step later
+    check_classifier(model.source, corpus, model.labels, TextSettings(**model.text))
     study = Study(
         name=f"audit of {model.name} on {corpus.name}",
         title=f"Audit of {model.name} on {corpus.name}",

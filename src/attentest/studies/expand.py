@@ -186,11 +186,12 @@ def take(plan: Plan, run: Run) -> Step:
 class Finished:
     """A model that was trained elsewhere: the folder or the hub name of a Hugging Face classifier.
 
-    `labels` says which class each of its labels is, where their names differ.
+    `labels` says which class each of its labels is, where their names differ; `text` are settings of how it reads.
     """
 
     source: str
     labels: Mapping[str, str] = field(default_factory=dict)
+    text: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -201,7 +202,8 @@ def add_finished(found: StudyPlan, source: str, options: Mapping[str, Any], corp
     """What needs no training, for a model that was trained elsewhere on texts that nobody knows."""
     prepared, corpus = prepare(found, source, options, corpus)
     corpus = for_test(corpus)
-    settings = {"name": model.name, "pretrained_hash": hash_of_base(model.source), "labels": dict(model.labels)}
+    about = {"labels": dict(model.labels), "text": dict(model.text)}
+    settings = {"name": model.name, "pretrained_hash": hash_of_base(model.source), **about}
     found.first_models[corpus.name] = model.name
     block = _Block(found.study, found.plan, corpus, prepared, {}, {"pretrained": model.source}, 0, device=found.device)
     block.taken = found.plan.add(
@@ -254,7 +256,7 @@ class _Block:
     def add_baseline(self, results: dict[ResultRef, Step]) -> None:
         """What a classifier without attention makes of the same tokens."""
         assert self.prepared is not None
-        text = asdict(sort_settings(self.corpus, self.training).text)
+        text = asdict(sort_settings(self.corpus, self.training).text.in_one_piece())
         settings = {"text": {name: value for name, value in text.items() if name not in ("vectors", "dimension")}}
         step = self.plan.add(
             f"baseline of {self._label(BASE)}",

@@ -21,7 +21,8 @@ class SettingsGiven(TypedDict, total=False):
     min_frequency: int
     min_tokens: int
     max_tokens: int
-    long: Literal["cut", "drop"]
+    long: Literal["cut", "drop", "windows"]
+    stride: int
     vectors: str
     dimension: int
     encoder: str

@@ -14,6 +14,7 @@ from attentest.progress import Listener
 from attentest.text.settings import TextSettings
 from attentest.training.claim import clear_for, exclusive
 from attentest.training.encoder import with_its_head
+from attentest.training.fine_tuning import check_fine_tuning
 from attentest.training.fit import Progress
 from attentest.training.identity import Others, identity_of, made_with
 from attentest.training.predict import predict
@@ -29,18 +30,20 @@ def take_pretrained(
     out: str | Path,
     *,
     labels: Mapping[str, str] | None = None,
+    text: TextSettings | None = None,
     device: str = "auto",
     listener: Listener | None = None,
 ) -> Run:
     """A run of a Hugging Face classifier (a folder or a hub name) as it is, with its predictions and attention.
 
-    `labels` says which class each of its labels is, where their names differ.
+    `labels` says which class each of its labels is, where their names differ, `text` what happens to long texts.
     """
     listener = listener or Listener()
-    settings = Settings(TextSettings(), ModelSettings(pretrained=str(source)), TrainingSettings())
+    settings = Settings(text or TextSettings(), ModelSettings(pretrained=str(source)), TrainingSettings())
+    check_fine_tuning(settings)
     identity = identity_of(corpus, settings, Others())
     encoder = with_its_head(settings.model, corpus.classes, labels)
-    data = encoder.read(corpus, settings.text.max_tokens, partial(listener.progress, "tokenise"))
+    data = encoder.read(corpus, settings.text, partial(listener.progress, "tokenise"))
     test = data.of_split("test")
     if not len(test):
         raise InputError(f"{corpus.name} has no usable rows in its test split.")

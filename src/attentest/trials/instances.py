@@ -103,7 +103,7 @@ def _about(subject: Subject, row: int) -> dict[str, Any]:
     data = subject.data
     stored = data.corpus.table.slice(int(data.rows[row]), 1).to_pylist()[0]
     return {
-        "id": str(stored["id"]),
+        "id": data.ids(np.array([row]))[0],
         "text": stored["text"],
         "second": stored.get("second"),
         "label": subject.classes[int(data.labels[row])],

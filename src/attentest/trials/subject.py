@@ -83,8 +83,7 @@ class Subject:
         return self.data.corpus.classes
 
     def ids(self, rows: np.ndarray) -> list[str]:
-        table = self.data.corpus.table
-        return [str(i) for i in table["id"].take(self.data.rows[rows]).to_pylist()]
+        return self.data.ids(rows)
 
     def labels(self, rows: np.ndarray) -> np.ndarray:
         names: np.ndarray = np.array(self.classes, dtype=object)[self.data.labels[rows]]
@@ -118,11 +117,11 @@ def subject_of(
     memory: int | None = None,
 ) -> Subject:
     """A run's model and its test split, or the first `texts` of a fixed random order of it; `only_marked` leaves out
-    texts that have no rationale."""
+    texts that have no rationale. Of a text that is read in windows there is one, always the same."""
     if texts is not None and texts < 1:
         raise InputError(f"texts is {texts}; it must be at least 1.")
     data = run.test_data()
-    rows = _marked(data, run) if only_marked else np.arange(len(data.rows))
+    rows = data.one_of_each_text(_marked(data, run) if only_marked else np.arange(len(data.rows)))
     if texts is not None and texts < len(rows):
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:texts])
     signature = {

@@ -270,6 +270,37 @@ def test_leave_one_out_is_that_of_texts_without_the_piece(projection: str) -> No
         assert torch.allclose(found[0, 0], logits(model.network, nothing).softmax(-1)[0], atol=1e-5)
 
 
+@pytest.mark.parametrize("architecture", ["Bert", "DebertaV2", "GPT2"])
+def test_a_pair_whose_text_lost_all_its_pieces_is_read_in_the_frame_of_a_pair(architecture: str) -> None:
+    model = pretrained(architecture)
+    batch = batch_of_sequences(
+        [np.array([7, 8, 9, 11, 12]), np.array([5, 6])], sentences=[np.array([0, 0, 0, 1, 1]), np.array([0, 1])]
+    )
+    seen, _ = model.at_site(model.sites[-1], batch)
+    with torch.no_grad():
+        found = seen.decode_empty(seen.encode(batch))
+        for row, left in enumerate(([11, 12], [6])):
+            ids = torch.tensor([[BEFORE, AFTER, *left, AFTER]])
+            by_hand = logits(model.network, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+            assert torch.allclose(found[row], by_hand[0], atol=EXACT)
+            alone = torch.tensor([[BEFORE, AFTER]])  # the frame of a single text
+            single = logits(model.network, {"input_ids": alone, "attention_mask": torch.ones_like(alone)})
+            assert not torch.allclose(found[row], single[0], atol=1e-3)
+
+
+def test_a_pair_without_a_first_text_has_the_token_types_of_a_pair() -> None:
+    torch.manual_seed(0)
+    pair = Frame((BEFORE,), (AFTER,), (AFTER,), (0, 0, 0, 1, 1))
+    typed = replace(layout(), pair=pair, typed=True)
+    model = Pretrained(classifier("Bert", type_vocab_size=2), typed, range(CLASSES))
+    batch = batch_of_sequences([np.array([7, 8, 11])], sentences=[np.array([0, 0, 1])])
+    seen, _ = model.at_site(model.sites[-1], batch)
+    ids, types = torch.tensor([[BEFORE, AFTER, 11, AFTER]]), torch.tensor([[0, 0, 1, 1]])
+    inputs = {"input_ids": ids, "token_type_ids": types, "attention_mask": torch.ones_like(ids)}
+    with torch.no_grad():
+        assert torch.allclose(seen.decode_empty(seen.encode(batch)), logits(model.network, inputs), atol=EXACT)
+
+
 @pytest.mark.parametrize("architecture", SOME)
 def test_states_hang_on_the_embeddings_that_were_given(architecture: str) -> None:
     model, batch = pretrained(architecture), batch_of(3, 7)

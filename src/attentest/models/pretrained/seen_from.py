@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
@@ -43,6 +43,7 @@ class LayerEncoded(Encoded):
     own: Float[Tensor, "batch heads queries keys"] | None = None  # weights at the site
     values: Float[Tensor, "batch heads keys size"] | None = None  # None where the architecture keeps them to itself
     places: Int[Tensor, "batch tokens"] | None = None
+    second: Bool[Tensor, "batch tokens"] | None = None  # items of the second text of a pair
     decision: Int[Tensor, "batch"] | None = None  # the position that the head reads, where it is one
     states: Float[Tensor, "batch positions hidden"] | None = None  # that the site's layer reads
     below: Any = None  # what the layer below gives
@@ -103,11 +104,20 @@ class SeenFrom:
         return self.model.layout.pad if self.model.layout.mask is None else self.model.layout.mask
 
     def decode_empty(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
-        """Of a text without pieces of its own: of its special tokens; equal logits if there are none."""
-        none = torch.zeros(len(encoded.mask), 0, dtype=torch.long, device=encoded.mask.device)
-        if not self.model.layout.single.size or self.model.layout.special:
-            return encoded.hidden.new_zeros(len(none), len(self.model.classes))
-        return self.model.whole(Batch(none, none.bool(), np.arange(len(none))))
+        """Of a text without pieces of its own: of its special tokens, and of the second text of a pair; equal logits if
+        there is nothing to read."""
+        assert isinstance(encoded, LayerEncoded)
+        assert encoded.input_ids is not None
+        assert encoded.places is not None
+        pair = encoded.second is not None
+        left = torch.zeros_like(encoded.mask) if encoded.second is None else encoded.second
+        around = self.model.layout.frame("pair" if pair else "single")
+        if self.model.layout.special or not (around.size or left.any(1).all()):
+            return encoded.hidden.new_zeros(len(encoded.mask), len(self.model.classes))
+        order = (~left).byte().argsort(dim=1, stable=True)[:, : int(left.sum(1).max())]
+        ids = encoded.input_ids.gather(1, encoded.places.gather(1, order))
+        texts = Batch(ids, left.gather(1, order), np.arange(len(ids)), sentences=torch.ones_like(ids) if pair else None)
+        return self.model.whole(texts)
 
     def _encoded(self, batch: Batch, embedded: Tensor | None) -> LayerEncoded:
         inputs = self.model.layout.lay_out(batch)
@@ -243,6 +253,7 @@ class SeenFrom:
         return LayerEncoded(
             mask=batch.mask,
             places=inputs.places,
+            second=None if batch.sentences is None else batch.mask & (batch.sentences == 1),
             decision=None if decision is None else deciding_places(decision, inputs.attention_mask),
             input_ids=inputs.input_ids,
             attention_mask=inputs.attention_mask,
