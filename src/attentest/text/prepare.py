@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from attentest.corpora.corpus import SPLITS, Corpus
 from attentest.errors import InputError
+from attentest.text.aside import Aside
 from attentest.text.items import NO_TEXT, Items, TextTokenizer
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.sequences import Sequences
@@ -39,6 +40,7 @@ class TokenizedCorpus:
     sentences: np.ndarray | None = None  # the number of each token's sentence, in the layout of `sequences`
     rationale: np.ndarray | None = None  # 1 for each token of the reason, in the layout of `sequences`
     pieces: PieceTokenizer | None = None  # of a pretrained model; without it the settings say how texts are split
+    aside: Aside | None = None  # tokens that are read and do not count as items, where there are such
 
     @property
     def tokenizer(self) -> TextTokenizer:

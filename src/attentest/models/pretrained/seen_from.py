@@ -103,11 +103,23 @@ class SeenFrom:
         return self.model.layout.pad if self.model.layout.mask is None else self.model.layout.mask
 
     def decode_empty(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
-        """Of a text without pieces of its own: of its special tokens; equal logits if there are none."""
+        """Of a text without items: of its special tokens and sinks; equal logits if there are none."""
+        if self.model.view.sinks is not None:
+            return self._without_items(encoded)
         none = torch.zeros(len(encoded.mask), 0, dtype=torch.long, device=encoded.mask.device)
         if not self.model.layout.single.size or self.model.layout.special:
             return encoded.hidden.new_zeros(len(none), len(self.model.classes))
         return self.model.whole(Batch(none, none.bool(), np.arange(len(none))))
+
+    def _without_items(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
+        assert isinstance(encoded, LayerEncoded)
+        assert encoded.places is not None
+        assert encoded.attention_mask is not None
+        gone = torch.zeros_like(encoded.attention_mask).scatter_add(1, encoded.places, encoded.mask.long()) > 0
+        left = encoded.attention_mask.bool() & ~gone
+        if not left.any(1).all():
+            return encoded.hidden.new_zeros(len(left), len(self.model.classes))
+        return self.model.whole_of(self.model.layout.only(left, encoded.arguments))
 
     def _encoded(self, batch: Batch, embedded: Tensor | None) -> LayerEncoded:
         inputs = self.model.layout.lay_out(batch)
