@@ -103,7 +103,7 @@ def test_a_figure_set_against_another() -> None:
         (
             Estimate(0.5, 0.4, NAN, 30),
             UNCLEAR,
-            f"the figure has no interval; {NEVER}: on these texts the figure has no interval",
+            f"the figure has no interval; {NEVER}, as there is no interval to narrow",
         ),
         (Estimate(0.5, 0.4, 0.6, 19), UNCLEAR, "19 texts are too few; at least 20 texts are needed"),
         (Estimate(0.5, 0.4, 0.6, 20), YES, "the whole interval meets the threshold"),
