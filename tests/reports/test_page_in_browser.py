@@ -303,7 +303,8 @@ def test_verdicts_at_a_glance_need_no_scrolling_sideways(reader: Reader, width: 
     assert wide[0] == wide[1]
     assert reader.page.locator(".matrix .badge:visible").count() == 21
     ends = reader.page.locator(".matrix td").evaluate_all(
-        "(all) => all.map((one) => one.lastElementChild.getBoundingClientRect().right - one.getBoundingClientRect().right)"
+        "(all) => all.map((one) => one.lastElementChild.getBoundingClientRect().right "
+        "- one.getBoundingClientRect().right)"
     )
     assert max(ends) <= 0  # no answer reaches into the next
 
