@@ -114,14 +114,6 @@ class Verdict:
         return next((ruling for ruling in self.rulings if ruling.decides), None)
 
     @property
-    def to_decide(self) -> ToDecide | None:
-        """What would, where this is unclear."""
-        if self.answer != UNCLEAR:
-            return None
-        blind = [ruling for ruling in self.rulings if ruling.blind]
-        return by_controls(blind) if self.deciding is None else self.deciding.to_decide
-
-    @property
     def doubts(self) -> list[Ruling]:
         """Tests that say no where the deciding one says yes, and that make this unclear."""
         said_yes = self.deciding is not None and self.deciding.answer == YES
@@ -139,6 +131,14 @@ class Verdict:
             "paper": self.definition.paper,
             "rulings": [ruling.as_dict() for ruling in self.rulings],
         }
+
+    @property
+    def to_decide(self) -> ToDecide | None:
+        """What would, where this is unclear."""
+        if self.answer != UNCLEAR:
+            return None
+        blind = [ruling for ruling in self.rulings if ruling.blind]
+        return by_controls(blind) if self.deciding is None else self.deciding.to_decide
 
 
 def _plain(figure: Estimate | None) -> dict[str, Any] | None:
