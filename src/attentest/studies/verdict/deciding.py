@@ -48,10 +48,10 @@ def by_more_trainings(figure: Estimate, threshold: float, trainings: int) -> ToD
     if models is None:
         return ToDecide(AT_THRESHOLD)
     tested = "more than a million texts" if texts is None else f"about {texts:,} texts"
-    needed = f"about {models:,} trainings, each tested on {tested}, would decide"
+    needed = f"about {models:,} trainings, each tested on {tested}"
     if texts is None or models > MOST_TRAININGS:
-        return ToDecide(f"no practical number would decide, as the figure is nearly at the threshold: {needed}")
-    return ToDecide(needed, texts, models)
+        return ToDecide(f"no practical number would decide: so near the threshold it would take {needed}")
+    return ToDecide(f"{needed}, would decide", texts, models)
 
 
 def by_enough_texts(figure: Estimate, threshold: float, fewest: int) -> ToDecide:
@@ -61,6 +61,7 @@ def by_enough_texts(figure: Estimate, threshold: float, fewest: int) -> ToDecide
 
 
 def without_interval(figure: Estimate, fewest: int) -> ToDecide:
+    """`fewest` texts give such a figure an interval."""
     if figure.n < fewest:
         return ToDecide(f"at least {fewest} texts are needed", fewest)
     return ToDecide(f"{NO_NUMBER}, as there is no interval to narrow")

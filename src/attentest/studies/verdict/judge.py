@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from attentest.errors import InputError, unknown_name
 from attentest.measures.intervals import Estimate, smallest_visible
+from attentest.measures.jackknife import FEWEST as FEWEST_FOR_INFORMATION
 from attentest.studies.experiments.controls import POSITIVE, Controls
 from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.verdict.calibration import Calibration, Rates, calibration
@@ -35,6 +36,7 @@ from attentest.studies.verdict.deciding import (
 )
 from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
 from attentest.studies.verdict.wording import NOT_FOUND, confidence
+from attentest.trials.information import Information
 from attentest.trials.uniform import Uniform
 
 YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
@@ -282,7 +284,8 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
     if math.isnan(figure.value):
         return replace(ruling, figure=None, why="the figure is not defined for these texts")
     if math.isnan(figure.low) or math.isnan(figure.high):
-        return _unclear(ruling, "the figure has no interval", without_interval(figure, FEWEST))
+        fewest = FEWEST_FOR_INFORMATION if criterion.asks is Information else FEWEST
+        return _unclear(ruling, "the figure has no interval", without_interval(figure, fewest))
     answer = answer_of(criterion.side, threshold, figure)
     if figure.n < FEWEST:
         more = by_enough_texts(figure, threshold, FEWEST) if answer == UNCLEAR else without_interval(figure, FEWEST)
