@@ -14,6 +14,7 @@ from attentest.measures.intervals import Estimate
 from attentest.reports.contents import FirstScreen
 from attentest.reports.first_screen import first_screen
 from attentest.studies.verdict import CRITERIA, DEFINITIONS, Ruling, Verdict
+from attentest.studies.verdict.deciding import ToDecide
 from attentest.studies.verdict.judge import Summaries
 from attentest.trials.erasure import Erasure
 from attentest.trials.uniform import Uniform
@@ -35,7 +36,8 @@ def verdicts(idle: Any = False, needed: Any = None, **answers: str) -> list[Verd
     made = []
     for name, answer in answers.items():
         criterion = next(c for c in CRITERIA.values() if c.name.startswith(f"{name}."))
-        ruling = Ruling(criterion, 0.5, "", of(0.4), answer, "", decides=True, texts_needed=needed)
+        more = ToDecide("", needed) if needed else None
+        ruling = Ruling(criterion, 0.5, "", of(0.4), answer, "", decides=True, to_decide=more)
         made.append(Verdict(DEFINITIONS[name], answer, [ruling], f"{name} stands on this.", not idle))
     return made
 
@@ -156,11 +158,17 @@ def test_the_measure_to_show_instead_is_found_by_the_figure_of_exchanges() -> No
 
 
 def test_what_is_unclear_for_want_of_trainings_names_trainings() -> None:
-    unclear = decided_by("faithful.sufficiency", "unclear", of(0.5), trainings_needed=12)
+    unclear = decided_by("faithful.sufficiency", "unclear", of(0.5), to_decide=ToDecide("", 1200, 12))
     assert screen([unclear]).advice == [
-        "To decide what is unclear, train with more seeds (a larger budget): about 12 for faithful in all; more "
-        "texts would not help."
+        "To decide what is unclear, train with more seeds (a larger budget) and examine more texts: about 12 trainings "
+        "on 1,200 texts for faithful."
     ]
+
+
+def test_what_no_number_of_texts_would_decide_says_why() -> None:
+    why = "no number of texts would decide: the figure is at the threshold"
+    unclear = decided_by("faithful.sufficiency", "unclear", of(0.5), to_decide=ToDecide(why))
+    assert screen([unclear]).advice == [f"Faithful: {why}."]
 
 
 @pytest.mark.parametrize(

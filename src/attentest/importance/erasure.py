@@ -130,7 +130,9 @@ def _left_of(batch: Batch, texts: Int[Tensor, "copies"], kept: Bool[Tensor, "cop
     copies = batch.take(texts)
     preset = None if copies.preset is None else renormalised(copies.preset.gather(1, order), mask)
     sentences = None if copies.sentences is None else copies.sentences.gather(1, order)
-    return replace(copies, ids=copies.ids.gather(1, order), mask=mask, preset=preset, sentences=sentences)
+    places = None if copies.places is None else copies.places.gather(1, order)
+    ids = copies.ids.gather(1, order)
+    return replace(copies, ids=ids, mask=mask, preset=preset, sentences=sentences, places=places)
 
 
 def _masked(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"], hiding: int) -> Batch:

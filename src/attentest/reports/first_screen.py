@@ -14,6 +14,7 @@ from attentest.reports.parts.formatting import number
 from attentest.reports.summary_text import BASELINE, is_skewed, listed, majority, tested_texts
 from attentest.studies.results import TRIAL, ModelResult
 from attentest.studies.verdict import Ruling, Verdict
+from attentest.studies.verdict.deciding import ToDecide
 from attentest.studies.verdict.judge import NO, OF_USE, UNCLEAR, UNTESTED, YES, Summaries, near_uniform
 from attentest.trials.base import Trial
 from attentest.trials.erasure import COMPREHENSIVENESS, SUFFICIENCY, Erasure
@@ -145,7 +146,7 @@ def _advice(about: ModelResult, verdicts: Sequence[Verdict], summaries: Summarie
         given.append("Show the weights with their numbers, and say that they are attention weights.")
         if answers.get("stable") == NO:
             given.append("Do not read them as facts about the texts: train several models and show where they agree.")
-    return [*given, *_more_texts(verdicts, tested_texts(about)), *_more_trainings(verdicts)]
+    return [*given, *_more_texts(verdicts, tested_texts(about)), *_more_trainings(verdicts), *_no_number(verdicts)]
 
 
 def _instead(verdicts: Sequence[Verdict], summaries: Summaries) -> str:
@@ -180,7 +181,7 @@ def _instead(verdicts: Sequence[Verdict], summaries: Summaries) -> str:
 
 def _more_texts(verdicts: Sequence[Verdict], texts: int) -> list[str]:
     """How many texts would decide what is unclear."""
-    wanted = {name: ruling.texts_needed for name, ruling in _unclear(verdicts).items() if ruling.texts_needed}
+    wanted = {name: more.texts for name, more in _unclear(verdicts).items() if more.texts and not more.trainings}
     if not wanted:
         return []
     room = f"; the test split has {texts:,}" if texts and max(wanted.values()) > texts else ""
@@ -188,18 +189,27 @@ def _more_texts(verdicts: Sequence[Verdict], texts: int) -> list[str]:
 
 
 def _more_trainings(verdicts: Sequence[Verdict]) -> list[str]:
-    """The same of trainings, where more texts would not help."""
-    wanted = {name: ruling.trainings_needed for name, ruling in _unclear(verdicts).items() if ruling.trainings_needed}
+    """The same of trainings, where both count."""
+    wanted = [
+        f"about {more.trainings:,} trainings on {more.texts:,} texts for {name}"
+        for name, more in _unclear(verdicts).items()
+        if more.texts and more.trainings
+    ]
     if not wanted:
         return []
     return [
-        f"To decide what is unclear, train with more seeds (a larger budget): about {_counts(wanted)} in all; more "
-        "texts would not help."
+        "To decide what is unclear, train with more seeds (a larger budget) and examine more texts: "
+        f"{listed(wanted, 'and')}."
     ]
 
 
-def _unclear(verdicts: Sequence[Verdict]) -> dict[str, Ruling]:
-    return {v.definition.name: v.deciding for v in verdicts if v.answer == UNCLEAR and v.deciding}
+def _no_number(verdicts: Sequence[Verdict]) -> list[str]:
+    """Why neither would decide the rest."""
+    return [f"{name[0].upper()}{name[1:]}: {more.says}." for name, more in _unclear(verdicts).items() if not more.texts]
+
+
+def _unclear(verdicts: Sequence[Verdict]) -> dict[str, ToDecide]:
+    return {v.definition.name: v.to_decide for v in verdicts if v.to_decide is not None}
 
 
 def _counts(wanted: Mapping[str, int]) -> str:

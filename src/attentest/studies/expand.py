@@ -20,7 +20,18 @@ from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
 from attentest.studies.published import fingerprint_of
-from attentest.studies.results import BASELINE, EXPERIMENT, INSTANCES, RUN, TRIAL, WITH_SPECIAL, Failure, ResultRef
+from attentest.studies.results import (
+    BASELINE,
+    EXPERIMENT,
+    INSTANCES,
+    RUN,
+    SINKS,
+    TRIAL,
+    WITH_SPECIAL,
+    WITHOUT_SINKS,
+    Failure,
+    ResultRef,
+)
 from attentest.studies.schema import BUDGETS, LEAST, OF_PLACE, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
@@ -247,6 +258,12 @@ class _Block:
     device: str = "auto"
     planted: set[str] = field(default_factory=set)  # labels of the trainings on planted words
     special: bool = False  # whether special tokens count as tokens of a text
+    sinks: Step | None = None  # what looks for sinks, where these do not count
+
+    @property
+    def again(self) -> bool:
+        """Whether this is a model that stands there already, with its tokens counted in another way."""
+        return self.special or self.sinks is not None
 
     @property
     def size(self) -> float:
@@ -278,18 +295,22 @@ class _Block:
         def add(kind: str, name: str, step: Step) -> None:
             results[self._ref(str(len(results)), kind, name)] = step
 
+        if self.sinks is not None:
+            add(SINKS, SINKS, self.sinks)
         add(RUN, BASE, self.trained[BASE])
         for name, settings in self.study.trials.items():
-            if not self.special or not trial_class(name).needs_layers:  # those count them apart
+            if not self.again or not trial_class(name).needs_layers:  # those count them apart
                 add(TRIAL, name, self._trial(BASE, name, settings))
-        if self.special:
+        if self.again:
             return
         for name, settings in self.study.experiments.items():
             add(EXPERIMENT, name, self._experiment(name, settings, base))
         add(INSTANCES, HEAT_MAPS, self._instances())
         if self.model.get("pretrained") is not None:
-            name = f"{self._label(BASE)}{WITH_SPECIAL}"
-            replace(self, taken=self.trained[BASE], name=name, special=True).add(results)
+            usual = self._label(BASE)
+            again = replace(self, taken=self.trained[BASE])
+            replace(again, name=f"{usual}{WITH_SPECIAL}", special=True).add(results)
+            replace(again, name=f"{usual}{WITHOUT_SINKS}", sinks=self._sinks()).add(results)
 
     def _ref(self, role: str, kind: str, name: str) -> ResultRef:
         return ResultRef(
@@ -301,7 +322,7 @@ class _Block:
             model=self._model_name(),
             projection=self.model.get("projection", "softmax"),
             seed=self.seed,
-            first=self.seed == self.study.seeds[0] and not self.special,
+            first=self.seed == self.study.seeds[0] and not self.again,
         )
 
     def _model_name(self) -> str:
@@ -350,7 +371,7 @@ class _Block:
         texts = min((count for count in (own_texts, most) if count is not None), default=None)
         marked = marked or label in self.planted
         tokens = self.tokens[1] if texts == self.study.texts else _tokens(self.corpus, texts)[1]
-        kind, run = trial_class(name), self.trained[label]
+        kind, run, counting = trial_class(name), self.trained[label], (self.special, self.sinks is not None)
         return self.plan.add(
             f"{name} of {self._label(label)}" + (f" at {site}" if site else ""),
             f"{STEPS}.trial:run",
@@ -363,11 +384,19 @@ class _Block:
                 **({"special": True} if self.special else {}),
                 **({} if label == BASE else {"pictures": False}),  # only its numbers are read
             },
-            {"run": run},
+            {"run": run} | ({} if self.sinks is None else {"sinks": self.sinks}),
             modules=(kind.__module__,),
             places={"device": self.device},
             seconds=START + tokens * TRIAL_COST * kind.cost * self.size,
-            together=f"{run.key} {texts} {marked} {site} {self.special} {'cheap' if kind.cost <= CHEAP else 'dear'}",
+            together=f"{run.key} {texts} {marked} {site} {counting} {'cheap' if kind.cost <= CHEAP else 'dear'}",
+        )
+
+    def _sinks(self) -> Step:
+        """Whether there are sinks is known when the model is: trials without them are planned, and may have nothing to
+        do."""
+        name, run = f"look for sinks of {self._label(BASE)}", self.trained[BASE]
+        return self.plan.add(
+            name, f"{STEPS}.sinks:run", {}, {"run": run}, places={"device": self.device}, seconds=START
         )
 
     def _instances(self) -> Step:

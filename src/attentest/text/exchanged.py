@@ -46,6 +46,8 @@ def exchanged(
         second=None if data.second is None else data.second.take(rows),
         sentences=sentences,
         rationale=None,
+        bounds=None,  # its tokens stand in no text
+        aside=None if data.aside is None else data.aside.take(rows, own.ids),
     )
 
 

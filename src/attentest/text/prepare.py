@@ -12,6 +12,7 @@ import pyarrow as pa
 from attentest.chance import keyed_uniform
 from attentest.corpora.corpus import SPLITS, Corpus
 from attentest.errors import InputError
+from attentest.text.aside import Aside
 from attentest.text.items import NO_TEXT, Items, TextTokenizer
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.sequences import Sequences
@@ -44,6 +45,7 @@ class TokenizedCorpus:
     rationale: np.ndarray | None = None  # 1 for each token of the reason, in the layout of `sequences`
     pieces: PieceTokenizer | None = None  # of a pretrained model; without it the settings say how texts are split
     bounds: Bounds | None = None  # the word pieces that each row has of its text, and of the second text of a pair
+    aside: Aside | None = None  # tokens that are read and do not count as items, where there are such
 
     @property
     def tokenizer(self) -> TextTokenizer:

@@ -23,6 +23,7 @@ from attentest.models.pretrained.view import View
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.publish import settle
+from attentest.text.aside import set_aside
 from attentest.text.items import TextTokenizer, merged
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
@@ -258,6 +259,8 @@ class Run:
             data = replace(data, rationale=every)
         if self.has_given_weights:
             data = data.with_preset(np.concatenate(attention["weight"].to_pylist()))
+        if self.view is not None and self.view.sinks is not None:
+            return set_aside(data, self.view.sinks.among(data.sequences))
         return with_sentences(data) if self.is_hierarchical else data
 
     def to_pandas(self) -> Any:

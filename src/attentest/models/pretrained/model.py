@@ -113,11 +113,13 @@ class Pretrained(nn.Module):
 
     def whole(self, batch: Batch) -> Float[Tensor, "batch classes"]:
         """The network as it is, with its own attention function, unless its weights are uniform."""
-        inputs = self.layout.lay_out(batch)
+        return self.whole_of(self.layout.lay_out(batch).arguments)
+
+    def whole_of(self, arguments: Mapping[str, Tensor]) -> Float[Tensor, "batch classes"]:
         if self.projection != "uniform":
-            return self.logits(self.network(**inputs.arguments))
+            return self.logits(self.network(**arguments))
         with replaced(self.network, lambda _, weights, allowed: self.projected(weights, allowed)):
-            return self.logits(self.network(**inputs.arguments))
+            return self.logits(self.network(**arguments))
 
     def bytes_of_a_token(self, longest: int) -> int:
         """Of the states that a layer has at a time (its widest is four times the others) and of its weights."""

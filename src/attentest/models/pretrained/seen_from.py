@@ -104,8 +104,10 @@ class SeenFrom:
         return self.model.layout.pad if self.model.layout.mask is None else self.model.layout.mask
 
     def decode_empty(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
-        """Of a text without pieces of its own: of its special tokens, and of the second text of a pair; equal logits if
+        """Of a text without items: of its special tokens and sinks, and of the second text of a pair; equal logits if
         there is nothing to read."""
+        if self.model.view.sinks is not None:
+            return self._without_items(encoded)
         assert isinstance(encoded, LayerEncoded)
         assert encoded.input_ids is not None
         assert encoded.places is not None
@@ -118,6 +120,16 @@ class SeenFrom:
         ids = encoded.input_ids.gather(1, encoded.places.gather(1, order))
         texts = Batch(ids, left.gather(1, order), np.arange(len(ids)), sentences=torch.ones_like(ids) if pair else None)
         return self.model.whole(texts)
+
+    def _without_items(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
+        assert isinstance(encoded, LayerEncoded)
+        assert encoded.places is not None
+        assert encoded.attention_mask is not None
+        gone = torch.zeros_like(encoded.attention_mask).scatter_add(1, encoded.places, encoded.mask.long()) > 0
+        left = encoded.attention_mask.bool() & ~gone
+        if not left.any(1).all():
+            return encoded.hidden.new_zeros(len(left), len(self.model.classes))
+        return self.model.whole_of(self.model.layout.only(left, encoded.arguments))
 
     def _encoded(self, batch: Batch, embedded: Tensor | None) -> LayerEncoded:
         inputs = self.model.layout.lay_out(batch)
