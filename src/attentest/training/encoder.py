@@ -15,6 +15,7 @@ from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.files import hash_of, is_file, is_folder, make_folder, read_as, write_bytes, write_json
 from attentest.models.pretrained.layout import Layout
+from attentest.models.pretrained.precision import AUTO, dtype_of
 from attentest.models.settings import ModelSettings
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.prepare import Report, TokenizedCorpus
@@ -65,10 +66,12 @@ class Encoder:
     def config(self) -> Any:
         return self.model.network.config
 
-    def read(self, corpus: Corpus, most: int, report: Report = lambda done, total: None) -> TokenizedCorpus:
+    def read(
+        self, corpus: Corpus, most: int, report: Report = lambda done, total: None, *, special: bool = False
+    ) -> TokenizedCorpus:
         """The corpus in word pieces, at most so many of a text and never more than the network can read."""
         most = min(most, self.model.layout.room(corpus.kind))
-        return tokenize_pieces(corpus, self.tokenizer, max_tokens=most, report=report)
+        return tokenize_pieces(corpus, self.tokenizer, max_tokens=most, special=special, report=report)
 
     def write(self, folder: Path) -> None:
         """All but the weights."""
@@ -89,12 +92,14 @@ def with_new_head(settings: ModelSettings, classes: Sequence[str], seed: int) ->
     return _made(loaded, settings)
 
 
-def with_its_head(settings: ModelSettings, classes: Sequence[str], labels: Mapping[str, str] | None) -> Encoder:
+def with_its_head(
+    settings: ModelSettings, classes: Sequence[str], labels: Mapping[str, str] | None, dtype: str = AUTO
+) -> Encoder:
     """A classifier that is trained already."""
     from attentest.models.pretrained.loading import load_pretrained
 
     assert settings.pretrained is not None
-    return _made(load_pretrained(settings.pretrained, classes, labels), settings)
+    return _made(load_pretrained(settings.pretrained, classes, labels, dtype=dtype_of(dtype)), settings)
 
 
 def check_classifier(source: str, classes: Sequence[str], labels: Mapping[str, str]) -> None:

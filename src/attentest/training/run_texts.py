@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from attentest.display.heatmaps import Heatmap, Heatmaps
 from attentest.errors import InputError
+from attentest.models.pretrained.precision import AUTO
 from attentest.text.batches import Batch, batch_of_sequences
 from attentest.text.items import Items, merged, merged_marks
 from attentest.text.sentences import sentences_of
@@ -25,7 +26,7 @@ def heatmaps(run: Run, n: int = 5, *, ids: Sequence[str] | None = None, wrong: b
     """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
     predictions = run.predictions
     chosen = _choose(predictions, n, ids, wrong, seed)
-    if run.view is not None:
+    if run.view is not None or run.dtype != AUTO:
         return _seen_otherwise(run, predictions.take(chosen).to_pylist())
     attention = run.attention.take(chosen).to_pylist()
     tokens = map(items_of, attention)
@@ -73,7 +74,7 @@ def attend(run: Run, texts: Sequence[str] | str, second: Sequence[str] | str | N
         )
     seconds: Sequence[str | None] = [None] * len(texts) if others is None else others
     read = [_read(run, *pair) for pair in zip(texts, seconds, strict=True)]
-    found = predict_batches(run.model, (batch for _, batch in read))
+    found = predict_batches(run.model, (batch for _, batch in read), next(run.model.parameters()).device)
     heat = found.weights
     if found.sentence_weights is not None:
         numbers = [batch.sentences[0].numpy() for _, batch in read if batch.sentences is not None]
@@ -115,7 +116,7 @@ def probabilities(run: Run, texts: Sequence[str]) -> np.ndarray:
     batches = (batch(order[start : start + _AT_ONCE]) for start in range(0, len(order), _AT_ONCE))
     result = np.empty((len(ids), len(run.classes)), np.float32)
     if len(ids):
-        result[order] = predict_batches(run.model, batches).probabilities
+        result[order] = predict_batches(run.model, batches, next(run.model.parameters()).device).probabilities
     return result
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.engine.task import Task
+from attentest.models.pretrained.precision import AUTO
 from attentest.models.pretrained.view import View
 from attentest.progress import Listener
 from attentest.training.run import Run, choose_device
@@ -22,12 +23,17 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
 
 def run_together(tasks: Sequence[Task], listener: Listener) -> None:
     """The same run, texts, site and device for all, and the same answer to whether only marked texts count."""
-    run, settings = Run(tasks[0].inputs["run"]), tasks[0].settings
+    settings = tasks[0].settings
+    run = Run(tasks[0].inputs["run"]).computed_in(settings.get("dtype", AUTO))
     run = run.seen(View(special=True)) if settings.get("special") else run
     device = str(choose_device(settings["device"]))
-    only_marked = settings.get("only_marked", False)
     subject = subject_of(
-        run, texts=settings["texts"], device=device, site=settings.get("site"), only_marked=only_marked
+        run,
+        texts=settings["texts"],
+        device=device,
+        site=settings.get("site"),
+        only_marked=settings.get("only_marked", False),
+        memory=settings.get("memory"),
     )
     trials = [make_trial(task.settings["trial"], **task.settings["settings"]) for task in tasks]
     findings = hold(trials, replace(subject, folder=None), lambda done, total: listener.progress("read", done, total))
