@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import attentest
 from attentest.audits import Audit, run_audit
 from attentest.engine import Store
 from attentest.files import write_json
+from attentest.progress import Listener
 from attentest.reports.contents import Report
 from attentest.reports.gather import NO_SINKS
 from attentest.reports.write import SCHEMA, write_report
@@ -32,7 +34,13 @@ from attentest.studies.comparison import plan_comparison
 from attentest.studies.expand import StudyPlan
 from attentest.studies.results import WITH_SPECIAL, WITHOUT_SINKS, read_summary
 from attentest.studies.run_study import run_planned
+from attentest.studies.steps import trial as trial_step
 from attentest.training.take import take_pretrained
+from attentest.trials import make_trial
+from attentest.trials.adversary import InstanceAdversary
+from attentest.trials.base import works_of
+from attentest.trials.instances import SHOWN
+from attentest.trials.subject import some_of
 
 USUAL = "tiny theirs"
 SPECIAL, APART = f"{USUAL}{WITH_SPECIAL}", f"{USUAL}{WITHOUT_SINKS}"
@@ -296,3 +304,71 @@ def test_one_encoder_is_not_compared_with_itself(compared: tuple[Report, Path]) 
     from attentest.reports.gather import _differences
 
     assert _differences(compared[0].blocks[1:3]) == []
+
+
+def test_memory_is_part_of_no_key_and_reaches_the_steps(encoder_run: attentest.Run) -> None:
+    usual, bounded = plan_audit(encoder_run), plan_audit(encoder_run, memory=10**6)
+    assert list(usual.plan.steps) == list(bounded.plan.steps)
+    assert usual.summarise().key == bounded.summarise().key
+    for plan, told in ((usual, None), (bounded, 10**6)):
+        steps = [step for ref, step in plan.results.items() if ref.kind in ("trial", "instances")]
+        assert {step.settings.get("memory") for step in steps} == {told}
+    pair = [plan_comparison(encoder_run, _other(encoder_run), memory=memory) for memory in (None, 10**6)]
+    assert list(pair[0].plan.steps) == list(pair[1].plan.steps)
+    assert any(step.settings.get("memory") == 10**6 for step in pair[1].plan)
+
+
+def _other(run: attentest.Run) -> attentest.Run:
+    """The same run from another place."""
+    other = attentest.open_run(run.path)
+    other.keep = object()
+    return other
+
+
+def test_a_step_stays_within_its_memory(encoder_run: attentest.Run, tmp_path: Path) -> None:
+    """The finding of a step with memory for one text at a time is that of the usual step."""
+    figures = []
+    for memory in (None, 1):
+        plan = plan_audit(encoder_run, texts=6, memory=memory)
+        step = next(step for step in plan.plan if step.name.startswith("uniform of"))
+        out = tmp_path / str(memory)
+        out.mkdir()
+        trial_step.run(step.settings, {"run": encoder_run.path}, out, Listener())
+        figures.append(pq.read_table(out / "uniform" / "table.parquet").to_pydict())
+    assert figures[0].keys() == figures[1].keys()
+    for name, values in figures[0].items():
+        if isinstance(values[0], float):  # padded otherwise, so rounded otherwise
+            assert figures[1][name] == pytest.approx(values, abs=1e-5, nan_ok=True), name
+        else:
+            assert figures[1][name] == values, name
+
+
+def test_a_dry_run_says_what_the_encoder_runs(command: Program, encoder_run: attentest.Run, tmp_path: Path) -> None:
+    given = ["audit", encoder_run.path, "--dry-run", "--texts", 6, "--store", tmp_path / "store"]
+    answer = command(*given)
+    assert answer.code == 0, answer.err
+    assert "runs of it on a text" in answer.out
+    assert "peak memory about" in answer.out
+    found = json.loads(command(*given, "--json").out)["encoder"]
+    planned = plan_audit(encoder_run, texts=6)
+    subjects = {special: planned.examined[next(iter(planned.examined))](special) for special in (False, True)}
+    told = 0.0
+    for together in {step.together for step in planned.plan if step.together}:
+        steps = [step for step in planned.plan if step.together == together]
+        subject = subjects[bool(steps[0].settings.get("special"))]
+        some = replace(subject, rows=some_of(subject.rows, steps[0].settings["texts"]))
+        trials = [make_trial(step.settings["trial"], **step.settings["settings"]) for step in steps]
+        told += sum(work.forward for work in works_of(trials, some).values())
+    subject = subjects[False]
+    shown = replace(subject, rows=some_of(subject.rows, SHOWN))
+    told += sum(work.forward for work in works_of([InstanceAdversary()], shown).values())
+    assert found["forward"] == pytest.approx(told)
+    assert found["seconds"] > 0
+    bounded = json.loads(command(*given, "--json", "--memory", "200KB").out)["encoder"]
+    assert bounded["memory"] <= 200_000 < found["memory"]
+    assert bounded["model"] == found["model"] == sum(p.numel() * 4 for p in encoder_run.model.parameters())
+
+
+def test_other_audits_say_nothing_of_an_encoder(command: Program, run: attentest.Run, tmp_path: Path) -> None:
+    answer = command("audit", run.path, "--dry-run", "--json", "--store", tmp_path / "store")
+    assert "encoder" not in json.loads(answer.out)

@@ -90,7 +90,15 @@ def _save(folder: Path, auto: Any, kind: str, seed: int, config: dict[str, Any])
     folder.mkdir(parents=True, exist_ok=True)
     size = save_tokenizer(folder)
     made = transformers.AutoConfig.for_model(
-        kind, **{**SIZES[kind], "vocab_size": size, "max_position_embeddings": 32, "pad_token_id": 0, **WIDE, **config}
+        kind,
+        **{
+            **SIZES.get(kind, {}),
+            "vocab_size": size,
+            "max_position_embeddings": 32,
+            "pad_token_id": 0,
+            **WIDE,
+            **config,
+        },
     )
     with torch.random.fork_rng():
         torch.manual_seed(seed)

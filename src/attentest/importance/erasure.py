@@ -16,7 +16,15 @@ from attentest.errors import unknown_name
 from attentest.importance.lstm_erasure import removed_from_bilstm, renormalised
 from attentest.importance.lstm_gradients import plain_bilstm
 from attentest.models.evaluation import evaluating
-from attentest.models.protocol import AttentionModel, BiasModel, EmptyTextModel, WholeModel, hiding_id, provides
+from attentest.models.protocol import (
+    AttentionModel,
+    BiasModel,
+    EmptyTextModel,
+    WholeModel,
+    added_tokens,
+    hiding_id,
+    provides,
+)
 from attentest.text.batches import Batch
 
 REMOVALS = ("remove", "mask")
@@ -80,10 +88,9 @@ def left_probabilities(
     """
     first, copy_of = _distinct(texts, kept)
     texts, kept = texts[first], kept[first]
-    second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
     found: Tensor | None = None
     with evaluating(model), torch.inference_mode():
-        for some in _length_groups(kept.sum(1) + second, max_padded, shortest=1):
+        for some in _length_groups(kept.sum(1) + _further(model, batch), max_padded, shortest=1):
             probabilities = whole_probabilities(model, _left_of(batch, texts[some], kept[some]))
             found = probabilities.new_empty(len(texts), probabilities.shape[1]) if found is None else found
             found[some] = probabilities
@@ -107,8 +114,7 @@ def _run_again(
     """The whole model on a copy of the text for each removal."""
     changed = _shortened if removal == "remove" else partial(_masked, hiding=hiding_id(model))
     texts, places = batch.mask.nonzero(as_tuple=True)
-    second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
-    copies = max(1, max_padded // (batch.mask.shape[1] + second))
+    copies = max(1, max_padded // (batch.mask.shape[1] + _further(model, batch)))
     chunks = zip(texts.split(copies), places.split(copies), strict=True)
     probabilities = torch.cat([whole_probabilities(model, changed(batch, *chunk)) for chunk in chunks])
     padded = probabilities.new_zeros(*batch.mask.shape, probabilities.shape[-1])
@@ -152,6 +158,12 @@ def _length_groups(lengths: Int[Tensor, "batch"], max_padded: int, shortest: int
         size = max(1, int(fitting.sum()))
         yield order[:size]
         order = order[size:]
+
+
+def _further(model: AttentionModel, batch: Batch) -> int:
+    """Tokens that are read with each text: those of the second one, and those that the model adds."""
+    second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
+    return second + added_tokens(model)
 
 
 def whole_probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:

@@ -12,6 +12,7 @@ from attentest.corpora import load
 from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError, unknown_name
 from attentest.files import is_folder
+from attentest.models.pretrained.precision import AUTO, dtype_of
 from attentest.models.settings import HIERARCHICAL
 from attentest.studies.expand import (
     CHEAP,
@@ -139,6 +140,8 @@ def plan_audit(
     texts: int | None = None,
     training: Mapping[str, Any] | None = None,
     device: str = "auto",
+    dtype: str = AUTO,
+    memory: int | None = None,
     controls: bool = True,
 ) -> StudyPlan:
     """The plan, with sentences about what is left out of it.
@@ -151,6 +154,7 @@ def plan_audit(
         raise unknown_name("budget", budget, BUDGETS)
     if texts is not None and texts < 1:
         raise InputError(f"texts is {texts}; it must be at least 1.")
+    dtype_of(dtype)  # refuses what is none
     chosen = BUDGETS[budget]
     given = dict(training or {})
     for name, value in given.items():
@@ -162,7 +166,7 @@ def plan_audit(
             raise InputError(
                 f"{source.path} is a run: it is audited as it is, without another model, columns or settings."
             )
-        return _of_run(source, budget, texts or chosen.texts, device)
+        return _of_run(source, budget, texts or chosen.texts, device, dtype, memory)
     if rows is not None and rows < FEWEST_ROWS:
         raise InputError(f"rows is {rows}; it must be at least {FEWEST_ROWS}.")
     corpus = source if isinstance(source, Corpus) else load(source, **(columns or {}))
@@ -173,13 +177,18 @@ def plan_audit(
         if others:
             raise InputError(f"{model.source} is trained already; {', '.join(others)} cannot be set.")
         model = replace(model, text={**model.text, **given})
-        return _of_finished(corpus, name, dict(columns or {}), budget, chosen, model, device)
+        return _of_finished(corpus, name, dict(columns or {}), budget, chosen, model, device, memory)
+    if dtype != AUTO:
+        raise InputError(
+            "`dtype` is for a pretrained encoder that is finished: give that as `model`, or its run as the source. "
+            "Models are trained in float32."
+        )
     if model is not None:  # all others are trained and tested on its texts, however many these are
         given = _settings_of(model, corpus if rows is None else corpus.sample(rows), name, given)
         chosen = replace(chosen, rows=rows)
     if not controls:
         chosen = replace(chosen, experiments={k: v for k, v in chosen.experiments.items() if k != Controls.name})
-    return _of_corpus(corpus, name, dict(columns or {}), budget, chosen, given, model, device)
+    return _of_corpus(corpus, name, dict(columns or {}), budget, chosen, given, model, device, memory)
 
 
 def _rows_for(corpus: Corpus, budget: Budget, asked: int | None) -> int | None:
@@ -200,6 +209,7 @@ def _of_corpus(
     given: dict[str, Any],
     model: Run | None,
     device: str,
+    memory: int | None,
 ) -> StudyPlan:
     usual = budget.training if given.get("pretrained") is None else FINE_TUNING
     settings = {**(usual if model is None else {}), **given}
@@ -224,13 +234,20 @@ def _of_corpus(
     )
     notes = [f"The experiment {key} was left out: {why}" for key, why in left_out.items()]
     notes += [NOT_CALIBRATED] if "pretrained" in settings else []
-    expanded = StudyPlan(study, name, "audit", notes, device=device)
+    expanded = StudyPlan(study, name, "audit", notes, device=device, memory=memory)
     add_corpus(expanded, source, columns, corpus, model)
     return expanded
 
 
 def _of_finished(
-    corpus: Corpus, source: str, columns: dict[str, Any], name: str, budget: Budget, model: Finished, device: str
+    corpus: Corpus,
+    source: str,
+    columns: dict[str, Any],
+    name: str,
+    budget: Budget,
+    model: Finished,
+    device: str,
+    memory: int | None,
 ) -> StudyPlan:
     # a sentence now rather than a failed step later
     check_classifier(model.source, corpus, model.labels, TextSettings(**model.text))
@@ -248,12 +265,12 @@ def _of_finished(
         for key in budget.experiments
     ]
     notes.append(NOT_CALIBRATED)
-    expanded = StudyPlan(study, name, "audit", notes, device=device)
+    expanded = StudyPlan(study, name, "audit", notes, device=device, memory=memory)
     add_finished(expanded, source, columns, corpus, model)
     return expanded
 
 
-def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
+def _of_run(run: Run, name: str, texts: int | None, device: str, dtype: str, memory: int | None) -> StudyPlan:
     if not run.finished:
         raise InputError(f"{run.path} is not finished; finish its training first.")
     corpus = run.record.corpus.name
@@ -271,7 +288,8 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
         "and the run as `model`."
     )
     notes = [alone, *([NOT_CALIBRATED] if run.is_pretrained else [])]
-    expanded = StudyPlan(study, name, "audit", notes, device=device)
+    notes += [f"The model computes in {dtype}; its predictions and accuracy are of the run."] if dtype != AUTO else []
+    expanded = StudyPlan(study, name, "audit", notes, device=device, dtype=dtype, memory=memory)
     add_run(expanded, run)
     return expanded
 

@@ -160,9 +160,12 @@ def training_batches(
 TOKENS_AT_ONCE = 16_384  # padding counted
 
 
-def inference_batches(data: TokenizedCorpus, rows: np.ndarray, max_padded: int = TOKENS_AT_ONCE) -> Iterator[Batch]:
-    """All of `rows`, shortest first, at most `max_padded` tokens (padding counted) a batch."""
-    lengths = data.sequences.lengths[rows]
+def inference_batches(
+    data: TokenizedCorpus, rows: np.ndarray, max_padded: int = TOKENS_AT_ONCE, added: int = 0
+) -> Iterator[Batch]:
+    """All of `rows`, shortest first, at most `max_padded` tokens (padding counted) a batch; a model may have `added`
+    tokens to each text."""
+    lengths = data.sequences.lengths[rows] + added
     order = np.argsort(lengths, kind="stable")
     if data.second is not None:
         lengths = lengths + data.second.lengths[rows]

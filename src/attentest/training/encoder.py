@@ -15,6 +15,7 @@ from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.files import hash_of, is_file, is_folder, make_folder, read_as, write_bytes, write_json
 from attentest.models.pretrained.layout import Layout
+from attentest.models.pretrained.precision import AUTO, dtype_of
 from attentest.models.settings import ModelSettings
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.prepare import Report, TokenizedCorpus
@@ -67,11 +68,17 @@ class Encoder:
     def config(self) -> Any:
         return self.model.network.config
 
-    def read(self, corpus: Corpus, text: TextSettings, report: Report = lambda done, total: None) -> TokenizedCorpus:
+    def read(
+        self,
+        corpus: Corpus,
+        text: TextSettings,
+        report: Report = lambda done, total: None,
+        *,
+        special: bool = False,
+    ) -> TokenizedCorpus:
         """The corpus in word pieces, never more of a text at a time than the network can read."""
-        return tokenize_pieces(
-            corpus, self.tokenizer, **reading(text, self.model.layout.room(corpus.kind)), report=report
-        )
+        how = reading(text, self.model.layout.room(corpus.kind))
+        return tokenize_pieces(corpus, self.tokenizer, **how, special=special, report=report)
 
     def write(self, folder: Path) -> None:
         """All but the weights."""
@@ -102,12 +109,14 @@ def with_new_head(settings: ModelSettings, classes: Sequence[str], seed: int) ->
     return _made(loaded, settings)
 
 
-def with_its_head(settings: ModelSettings, classes: Sequence[str], labels: Mapping[str, str] | None) -> Encoder:
+def with_its_head(
+    settings: ModelSettings, classes: Sequence[str], labels: Mapping[str, str] | None, dtype: str = AUTO
+) -> Encoder:
     """A classifier that is trained already."""
     from attentest.models.pretrained.loading import load_pretrained
 
     assert settings.pretrained is not None
-    return _made(load_pretrained(settings.pretrained, classes, labels), settings)
+    return _made(load_pretrained(settings.pretrained, classes, labels, dtype=dtype_of(dtype)), settings)
 
 
 def check_classifier(source: str, corpus: Corpus, labels: Mapping[str, str], text: TextSettings) -> None:

@@ -19,6 +19,7 @@ from attentest.errors import InputError
 from attentest.files import copy_folder, hash_of, inside, is_folder, name_of, read_as
 from attentest.models import make_model
 from attentest.models.build import Trainable
+from attentest.models.pretrained.precision import AUTO, dtype_of
 from attentest.models.pretrained.view import View
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
@@ -50,6 +51,7 @@ class Run:
         self.path = run_folder(Path(path)) or Path(path)
         self.keep = keep  # a temporary folder lives as long as the run that lies in it
         self.view: View | None = None  # of a pretrained encoder, where it is not the usual one
+        self.dtype = AUTO  # that such an encoder was put into
         if not is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
         if (self.path / "summary.json").is_file():
@@ -201,10 +203,27 @@ class Run:
                 "other weights."
             )
         other = type(self)(self.path, self.keep)
-        other.view = view
+        other.view, other.dtype = view, self.dtype
         model: Any = self.model
         vars(other)["model"] = model.seen(view)
         vars(other)["tokenizer"] = replace(self.tokenizer, special=view.special)
+        return other
+
+    def computed_in(self, dtype: str) -> Self:
+        """The same run of a pretrained encoder, which computes in this number type [as it is stored]."""
+        kind = dtype_of(dtype)
+        if dtype == AUTO:
+            return self
+        if not self.is_pretrained:
+            raise InputError(
+                f"{self.path} is no pretrained encoder: models that attentest trains itself compute in float32; leave "
+                "out `dtype`."
+            )
+        other = type(self)(self.path, self.keep)
+        other.view, other.dtype = self.view, dtype
+        model: Any = self.model
+        vars(other)["model"] = model.computed_in(kind)
+        vars(other)["tokenizer"] = self.tokenizer
         return other
 
     def _described(self, shape: torch.Size) -> Reader:

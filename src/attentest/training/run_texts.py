@@ -12,6 +12,7 @@ from jaxtyping import Int
 
 from attentest.display.heatmaps import Heatmap, Heatmaps
 from attentest.errors import InputError
+from attentest.models.pretrained.precision import AUTO
 from attentest.text.batches import Batch, batch_of_sequences
 from attentest.text.items import Items, merged, merged_marks
 from attentest.text.pieces import PieceTokenizer
@@ -28,7 +29,7 @@ def heatmaps(run: Run, n: int = 5, *, ids: Sequence[str] | None = None, wrong: b
     """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
     predictions = run.predictions
     chosen = _choose(predictions, n, ids, wrong, seed)
-    if run.view is not None:
+    if run.view is not None or run.dtype != AUTO:
         return _seen_otherwise(run, predictions.take(chosen).to_pylist())
     attention = run.attention.take(chosen).to_pylist()
     tokens = map(items_of, attention)
@@ -81,7 +82,8 @@ def attend(
         )
     seconds: Sequence[str | None] = [None] * len(texts) if others is None else others
     read = [_read(run, *pair) for pair in zip(texts, seconds, strict=True)]
-    found = predict_batches(run.model, (one.batch for windows_of in read for one in windows_of))
+    batches = (one.batch for windows_of in read for one in windows_of)
+    found = predict_batches(run.model, batches, next(run.model.parameters()).device)
     heat = found.weights
     if found.sentence_weights is not None:
         numbers = [one.batch.sentences[0].numpy() for (one,) in read if one.batch.sentences is not None]
@@ -174,7 +176,8 @@ def probabilities(run: Run, texts: Sequence[str]) -> np.ndarray:
     batches = (batch(order[start : start + _AT_ONCE]) for start in range(0, len(order), _AT_ONCE))
     result = np.zeros((len(read), len(run.classes)), np.float32)
     if len(ids):
-        found, of = predict_batches(run.model, batches).probabilities, np.array(number)[order]
+        found = predict_batches(run.model, batches, next(run.model.parameters()).device).probabilities
+        of = np.array(number)[order]
         np.add.at(result, of, found / np.bincount(of)[of, None].astype(np.float32))
     return result
 

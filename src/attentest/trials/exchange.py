@@ -15,17 +15,21 @@ from attentest.chance import keyed_uniform
 from attentest.errors import InputError
 from attentest.importance.erasure import whole_probabilities
 from attentest.measures.intervals import Estimate, mean, ratio
+from attentest.memory import out_of_memory
 from attentest.models.evaluation import evaluating
+from attentest.models.protocol import added_tokens
 from attentest.settings import LARGEST_SEED, check_values, setting
-from attentest.text.batches import inference_batches
+from attentest.text.batches import TOKENS_AT_ONCE, inference_batches
 from attentest.text.exchanged import exchanged
+from attentest.text.prepare import TokenizedCorpus
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.charts import bars, interval, lines
 from attentest.trials.overlap import first_tokens
 from attentest.trials.rankings import random_ranks, ranks_by
 from attentest.trials.reading import Reading
-from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, require_usable, usable
+from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, require_usable, usable, works_of_scores
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Work, Works
 
 NULL, CEILING = "random", "leave-one-out"
 USUAL = ("gradient-input",)
@@ -87,10 +91,19 @@ class Exchange(Trial):
         if not self.fractions:
             raise InputError("fractions is empty; give at least one share of the tokens.")
 
+    def works(self, load: Load) -> Works:
+        names = self._measures(load.subject)
+        copies = (len(names) + 1) * self.donors * len(self.fractions)  # and the random order
+        settings = ScoreSettings(tolerance=self.tolerance, seed=self.seed)
+        return {f"{self}": Work(load.copies(copies, load.lengths))} | works_of_scores(load, names, settings)
+
     def examiner(self, subject: Subject) -> Examiner:
         require_usable(subject.model, self.measures, subject.chosen_site)
+        return _Exchanging(self, subject, self._measures(subject))
+
+    def _measures(self, subject: Subject) -> tuple[str, ...]:
         names = self.measures or usable(subject.model, USUAL)
-        return _Exchanging(self, subject, tuple(dict.fromkeys((ATTENTION, CEILING, *(n for n in names if n != NULL)))))
+        return tuple(dict.fromkeys((ATTENTION, CEILING, *(name for name in names if name != NULL))))
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
@@ -131,6 +144,7 @@ class _Exchanging:
     first: dict[str, Int[np.ndarray, "texts most"]] = field(default_factory=dict)  # places, the first ones first
     decided: Int[np.ndarray, "texts"] = field(init=False)
     before: list[Float[np.ndarray, "classes"]] = field(init=False)
+    at_once: int = TOKENS_AT_ONCE  # tokens of mixed texts that are read at a time
 
     def __post_init__(self) -> None:
         texts = len(self.subject.rows)
@@ -153,6 +167,7 @@ class _Exchanging:
             kept = self.first[name]
             kept[texts, : order.shape[1]] = order[:, : kept.shape[1]]
         self.decided[texts] = reading.predicted.cpu().numpy()
+        self.at_once = reading.tokens_at_once
         for text, probabilities in zip(texts, reading.probabilities.cpu().numpy(), strict=True):
             self.before[text] = probabilities
         return {}
@@ -210,16 +225,29 @@ class _Exchanging:
         rows = self.subject.rows
         sentences = self.subject.items == "sentences"
         mixed = exchanged(self.subject.data, rows[texts], rows[donors], places, taken, whole_sentences=sentences)
-        after = np.empty((len(texts), len(self.before[0])))
-        with evaluating(self.subject.model), torch.inference_mode():
-            for batch in inference_batches(mixed, np.arange(len(texts)), self.subject.tokens_at_once):
-                probabilities = whole_probabilities(self.subject.model, batch.to(self.subject.device))
-                after[batch.rows] = probabilities.cpu().numpy()
+        after = self._read(mixed)
         target = self.decided[donors]
         before = np.array([self.before[text][to] for text, to in zip(texts, target, strict=True)])
         found[0, there] = after[np.arange(len(texts)), target] - before
         found[1, there] = after.argmax(1) == target
         return found
+
+    def _read(self, mixed: TokenizedCorpus) -> Float[np.ndarray, "copies classes"]:
+        """Probabilities of the whole model; where memory does not suffice, half as many tokens at a time."""
+        model, device = self.subject.model, self.subject.device
+        added = added_tokens(model)
+        fewest = int(mixed.sequences.lengths.max()) + added
+        found = np.empty((len(mixed.rows), len(self.subject.classes)))
+        while True:
+            try:
+                with evaluating(model), torch.inference_mode():
+                    for batch in inference_batches(mixed, np.arange(len(found)), self.at_once, added):
+                        found[batch.rows] = whole_probabilities(model, batch.to(device)).cpu().numpy()
+                return found
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error) or self.at_once <= fewest:
+                    raise
+                self.at_once = max(fewest, self.at_once // 2)
 
 
 def donors_by_decision(

@@ -12,6 +12,7 @@ from attentest.text.sequences import Sequences
 from attentest.training.run import Run
 from attentest.trials.reading import readings
 from attentest.trials.subject import Subject, subject_of
+from attentest.trials.work import tokens_at_once
 
 SHARE, FEWEST, MOST = 0.2, 40, 400  # of a run's test texts that sinks are looked for on, at least and at most
 
@@ -60,7 +61,7 @@ def look_for_sinks(run: Run, device: str = "cpu") -> SinkSearch:
     sequences = subject.data.sequences
     weights: dict[int, np.ndarray] = {}
     predicted: dict[int, int] = {}
-    for reading in readings(subject.model, subject.data, rows, device, subject.tokens_at_once):
+    for reading in readings(subject.model, subject.data, rows, device, tokens_at_once(subject, {})):
         shown, lengths = reading.attention.float().cpu().numpy(), reading.lengths.tolist()
         for row, own, length, told in zip(reading.rows, shown, lengths, reading.predicted.tolist(), strict=True):
             weights[int(row)], predicted[int(row)] = own[:length], told

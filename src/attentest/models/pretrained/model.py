@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from attentest.errors import InputError, unknown_name
 from attentest.models.pretrained.architectures import logits_of, pretrained_parts
+from attentest.models.pretrained.costs import costs_of
 from attentest.models.pretrained.explaining import check_explanation
 from attentest.models.pretrained.inspection import About, inspect_network, probe, uniform_over
 from attentest.models.pretrained.layers import from_layer, keeping
@@ -20,10 +22,8 @@ from attentest.models.pretrained.layout import Inputs, Layout
 from attentest.models.pretrained.replaced import Seen, look, replaced
 from attentest.models.pretrained.seen_from import LayerEncoded, SeenFrom
 from attentest.models.pretrained.view import View
-from attentest.models.protocol import Change, Encoded, Weights
+from attentest.models.protocol import Change, Costs, Encoded, Weights
 from attentest.text.batches import Batch
-
-STATES = 24  # vectors of its width that a token has at a time: in the layer, in a longer one, and kept for later
 
 
 class Pretrained(nn.Module):
@@ -55,6 +55,11 @@ class Pretrained(nn.Module):
         """The same network, looked at otherwise."""
         layout = replace(self.layout, special=view.special)
         return Pretrained(self.network, layout, self.classes, self.about, projection=self.projection, view=view)
+
+    def computed_in(self, dtype: torch.dtype) -> Pretrained:
+        """A copy whose weights have this number type; looked at anew, for it rounds otherwise."""
+        network = deepcopy(self.network).to(dtype)
+        return Pretrained(network, self.layout, self.classes, projection=self.projection, view=self.view)
 
     def _check_view(self) -> None:
         head, site, weights = self.view.head, self.view.site, self.view.weights
@@ -121,10 +126,8 @@ class Pretrained(nn.Module):
         with replaced(self.network, lambda _, weights, allowed: self.projected(weights, allowed)):
             return self.logits(self.network(**arguments))
 
-    def bytes_of_a_token(self, longest: int) -> int:
-        """Of the states that a layer has at a time (its widest is four times the others) and of its weights."""
-        width = next(self.embeddings.parameters()).shape[1]
-        return 4 * (STATES * width + 4 * max(self.heads.values()) * longest)
+    def costs(self, length: int, site: str | None = None) -> Costs:
+        return costs_of(self, site or self.view.site or self.sites[-1], length)
 
     def changed(
         self, batch: Batch, change: Change, sites: Collection[str] | None = None
@@ -200,7 +203,8 @@ class Pretrained(nn.Module):
 
         def give(_module: nn.Module, _inputs: object, own: Tensor) -> Tensor:
             at, texts = places.unsqueeze(-1).expand_as(embedded), self._texts_first(own)
-            return self._texts_first(texts.scatter_add(1, at, (embedded - texts.gather(1, at)) * mask.unsqueeze(-1)))
+            moved = (embedded.to(texts.dtype) - texts.gather(1, at)) * mask.unsqueeze(-1)
+            return self._texts_first(texts.scatter_add(1, at, moved))
 
         handle = self.embeddings.register_forward_hook(give)
         try:

@@ -71,6 +71,7 @@ def stopping() -> Iterator[Stop]:
     except Stop as raised:
         if raised is not stop:
             raise
+        stop.__traceback__ = None  # its frames have the states of the run, and this exception: nobody would free them
 
 
 @contextmanager

@@ -120,10 +120,10 @@ def runs_on_rows(network: nn.Module, stack: nn.ModuleList, inputs: Mapping[str, 
     places = deciding_places(decision, inputs["attention_mask"])
     with torch.no_grad():
         row = read_row(network, stack, inputs, places)
-        even = row.allowed / row.allowed.sum(-1, keepdim=True)
+        even = (row.allowed / row.allowed.sum(-1, keepdim=True)).to(row.weights.dtype)
 
         def change(_site: str, weights: Weights, _allowed: Allowed) -> Weights:
-            weights[torch.arange(len(places)), :, places] = even.to(weights.dtype)
+            weights[torch.arange(len(places)), :, places] = even
             return weights
 
         with replaced(network, change, [f"encoder.{len(stack) - 1}"]):

@@ -1,5 +1,5 @@
 """A network seen from one of its layers: `encode` is what lies below its attention, `attend` the weights there,
-`decode` what lies above.
+`decode` what lies above. Whatever number type the network computes in, what it gives is in single precision.
 
 The items of a text are its own word pieces. Special tokens keep their weights: what is given for the items is put back
 with the mass that these had. Where the head of the network reads one token, the last layer has one row of weights for
@@ -25,7 +25,7 @@ from attentest.models.pretrained.layout import Inputs
 from attentest.models.pretrained.replaced import replaced, stopping, visited
 from attentest.models.pretrained.rows import Row, decide, deciding_places
 from attentest.models.pretrained.view import ROW
-from attentest.models.protocol import Encoded, Weights
+from attentest.models.protocol import Costs, Encoded, Weights
 from attentest.models.rows import in_rows
 from attentest.text.batches import Batch
 
@@ -87,7 +87,7 @@ class SeenFrom:
         return self._encoded(batch, None)
 
     def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]:
-        embedded: Tensor = self.model.embeddings(ids)
+        embedded: Tensor = self.model.embeddings(ids).float()
         return embedded
 
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> LayerEncoded:
@@ -96,8 +96,8 @@ class SeenFrom:
     def whole(self, batch: Batch) -> Float[Tensor, "batch classes"]:
         return self.model.whole(batch)
 
-    def bytes_of_a_token(self, longest: int) -> int:
-        return self.model.bytes_of_a_token(longest)
+    def costs(self, length: int, site: str | None = None) -> Costs:
+        return self.model.costs(length, site or self.site)
 
     def hiding_id(self) -> int:
         """The network's mask token, or where it was trained without one, padding."""
@@ -148,7 +148,7 @@ class SeenFrom:
             self.model.network(**inputs.arguments)
         states = found["states"]
         hidden = states.gather(1, inputs.places.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
-        return self._with(inputs, batch, hidden=hidden, **found)
+        return self._with(inputs, batch, hidden=hidden.float(), **found)
 
     @contextmanager
     def _reading(self, found: dict[str, Any]) -> Iterator[None]:
@@ -183,7 +183,9 @@ class SeenFrom:
                 yield
             return
         places = encoded.places.unsqueeze(-1).expand_as(encoded.hidden)
-        moved = (encoded.hidden - encoded.states.gather(1, places)) * encoded.mask.unsqueeze(-1)
+        moved = (encoded.hidden.to(encoded.states.dtype) - encoded.states.gather(1, places)) * encoded.mask.unsqueeze(
+            -1
+        )
         states = encoded.states.scatter_add(1, places, moved) if encoded.hidden.requires_grad else encoded.states
 
         def given(_layer: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -244,7 +246,7 @@ class SeenFrom:
     def explained(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
         assert isinstance(encoded, LayerEncoded)
         if self.model.view.weights not in (None, ROW):
-            return self._of_items(explain(self.model, encoded, self.site, self.chosen), encoded)
+            return self._of_items(explain(self.model, encoded, self.site, self.chosen).float(), encoded)
         found: Tensor = (weights[self.site] * self.row_shares(encoded).unsqueeze(-1)).flatten(1, -2).sum(1)
         return found
 
@@ -282,7 +284,7 @@ class SeenFrom:
 
     def _items(self, whole: Tensor, encoded: LayerEncoded) -> tuple[Tensor, Tensor]:
         """The weights of the items in the rows of the chosen heads, which sum to 1, and the mass that they had."""
-        rows = self._rows_of(whole, encoded)[:, self.chosen]
+        rows = self._rows_of(whole, encoded)[:, self.chosen].float()
         assert encoded.places is not None
         real = in_rows(encoded.mask, rows.shape[1:-1])
         found = rows.gather(-1, in_rows(encoded.places, rows.shape[1:-1])) * real
@@ -296,7 +298,7 @@ class SeenFrom:
         """The rows of all heads over all positions, with these weights for the items in those of the chosen heads."""
         assert encoded.own is not None
         assert encoded.places is not None
-        rows = self._rows_of(encoded.own, encoded)
+        rows = self._rows_of(encoded.own, encoded).float()
         own, mass = self._items(encoded.own, encoded)
         inner = own.shape[1:-1]
         change = ((weights - own.unsqueeze(1)) * mass.unsqueeze(1)) * in_rows(encoded.mask, (1, *inner))
@@ -311,7 +313,7 @@ class SeenFrom:
     def _whole(self, weights: Tensor, encoded: LayerEncoded) -> Float[Tensor, "batch heads queries keys"]:
         """All weights of the site, with these for the items."""
         assert encoded.own is not None
-        new = self._with_special(weights.unsqueeze(1), encoded).squeeze(1)
+        new = self._with_special(weights.unsqueeze(1), encoded).squeeze(1).to(encoded.own.dtype)
         if not self.one_row:
             return new
         assert encoded.decision is not None

@@ -8,6 +8,7 @@ from typing import Any
 
 from attentest.corpora.build import for_test
 from attentest.corpora.stored import FILE, open_corpus
+from attentest.models.pretrained.precision import AUTO
 from attentest.progress import Listener
 from attentest.text.settings import TextSettings
 from attentest.training.take import take_pretrained
@@ -22,5 +23,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         labels=settings["labels"],
         text=TextSettings(**settings["text"]),
         device=settings["device"],
+        dtype=settings.get("dtype", AUTO),
+        memory=settings.get("memory"),
         listener=listener,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from attentest.engine.task import Task
 from attentest.files import write_json
+from attentest.models.pretrained.precision import AUTO
 from attentest.models.pretrained.view import View
 from attentest.progress import Listener
 from attentest.studies.steps.sinks import sinks_in
@@ -27,7 +28,8 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
 
 def run_together(tasks: Sequence[Task], listener: Listener) -> None:
     """The same run, texts, site and device for all, and the same answer to whether only marked texts count."""
-    run, settings = Run(tasks[0].inputs["run"]), tasks[0].settings
+    settings = tasks[0].settings
+    run = Run(tasks[0].inputs["run"]).computed_in(settings.get("dtype", AUTO))
     run = run.seen(View(special=True)) if settings.get("special") else run
     apart = "sinks" in tasks[0].inputs
     sinks = sinks_in(tasks[0].inputs["sinks"]) if apart else None
@@ -37,9 +39,13 @@ def run_together(tasks: Sequence[Task], listener: Listener) -> None:
         return
     run = run if sinks is None else run.seen(View(sinks=sinks))
     device = str(choose_device(settings["device"]))
-    only_marked = settings.get("only_marked", False)
     subject = subject_of(
-        run, texts=settings["texts"], device=device, site=settings.get("site"), only_marked=only_marked
+        run,
+        texts=settings["texts"],
+        device=device,
+        site=settings.get("site"),
+        only_marked=settings.get("only_marked", False),
+        memory=settings.get("memory"),
     )
     subject = subject if sinks is None else judged_without_sinks(subject)
     trials = [make_trial(task.settings["trial"], **task.settings["settings"]) for task in tasks]
