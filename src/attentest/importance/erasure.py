@@ -20,6 +20,7 @@ from attentest.models.protocol import AttentionModel, BiasModel, EmptyTextModel,
 from attentest.text.batches import Batch
 
 REMOVALS = ("remove", "mask")
+CACHED = 2_048  # tokens that a deep network reads at a time: the states of more would leave the processor's caches
 
 
 def removed_probabilities(
@@ -37,6 +38,7 @@ def removed_probabilities(
     """
     if removal not in REMOVALS:
         raise unknown_name("removal", removal, REMOVALS)
+    max_padded = _at_once(model, batch, max_padded)
     from_states = removal == "remove" and plain_bilstm(model) is not None
     with evaluating(model), torch.inference_mode():
         lengths = batch.mask.sum(1)
@@ -80,6 +82,7 @@ def left_probabilities(
     """
     first, copy_of = _distinct(texts, kept)
     texts, kept = texts[first], kept[first]
+    max_padded = _at_once(model, batch, max_padded)
     second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
     found: Tensor | None = None
     with evaluating(model), torch.inference_mode():
@@ -150,6 +153,12 @@ def _length_groups(lengths: Int[Tensor, "batch"], max_padded: int, shortest: int
         size = max(1, int(fitting.sum()))
         yield order[:size]
         order = order[size:]
+
+
+def _at_once(model: AttentionModel, batch: Batch, max_padded: int) -> int:
+    """Networks that run in one piece have many layers, each of which goes over all states again."""
+    on_cpu = batch.ids.device.type == "cpu"
+    return min(max_padded, CACHED) if on_cpu and provides(model, WholeModel) else max_padded
 
 
 def _probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:
