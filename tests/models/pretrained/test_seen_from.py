@@ -137,14 +137,15 @@ def test_training_with_the_deciding_token_alone_has_the_gradients_of_the_whole(a
     model.network.double()
     slow = Pretrained(model.network, model.layout, range(CLASSES), replace(model.about, row_alone=False))
     assert model.about.row_alone
-    found, expected = [], []
-    for one, gradients in ((model, found), (slow, expected)):
+
+    def trained(one: Pretrained) -> list[Any]:
         outputs, weights = one(batch)
         loss = outputs.log_softmax(-1)[:, 1].sum() + (weights[one.sites[-1]] ** 2).sum()
         parameters = [parameter for parameter in one.parameters() if parameter.requires_grad]
-        gradients += [outputs, *torch.autograd.grad(loss, parameters, allow_unused=True)]
+        return [outputs, *torch.autograd.grad(loss, parameters, allow_unused=True)]
+
     moved = 0
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(trained(model), trained(slow), strict=True):
         assert (ours is None or not ours.any()) if theirs is None else torch.allclose(ours, theirs, rtol=0, atol=1e-6)
         moved += theirs is not None
     assert moved > 20
@@ -156,7 +157,12 @@ def test_what_fits_the_caches_is_run_at_a_time(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(erasure, "CACHED", 20)
     read: list[int] = []
     whole = model.whole
-    monkeypatch.setattr(model, "whole", lambda some: (read.append(some.mask.numel()), whole(some))[1])
+
+    def seen(some: Batch) -> Tensor:
+        read.append(some.mask.numel())
+        return whole(some)
+
+    monkeypatch.setattr(model, "whole", seen)
     assert torch.allclose(removed_probabilities(model, batch), expected, rtol=0, atol=1e-6)
     assert max(read) <= 20
 
