@@ -28,6 +28,7 @@ from attentest.models.protocol import (
 from attentest.text.batches import Batch
 
 REMOVALS = ("remove", "mask")
+CACHED = 2_048  # tokens that a deep network reads at a time: the states of more would leave the processor's caches
 
 
 def removed_probabilities(
@@ -45,6 +46,7 @@ def removed_probabilities(
     """
     if removal not in REMOVALS:
         raise unknown_name("removal", removal, REMOVALS)
+    max_padded = _at_once(model, batch, max_padded)
     from_states = removal == "remove" and plain_bilstm(model) is not None
     with evaluating(model), torch.inference_mode():
         lengths = batch.mask.sum(1)
@@ -88,6 +90,7 @@ def left_probabilities(
     """
     first, copy_of = _distinct(texts, kept)
     texts, kept = texts[first], kept[first]
+    max_padded = _at_once(model, batch, max_padded)
     found: Tensor | None = None
     with evaluating(model), torch.inference_mode():
         for some in _length_groups(kept.sum(1) + _further(model, batch), max_padded, shortest=1):
@@ -164,6 +167,12 @@ def _further(model: AttentionModel, batch: Batch) -> int:
     """Tokens that are read with each text: those of the second one, and those that the model adds."""
     second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
     return second + added_tokens(model)
+
+
+def _at_once(model: AttentionModel, batch: Batch, max_padded: int) -> int:
+    """Networks that run in one piece have many layers, each of which goes over all states again."""
+    on_cpu = batch.ids.device.type == "cpu"
+    return min(max_padded, CACHED) if on_cpu and provides(model, WholeModel) else max_padded
 
 
 def whole_probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:

@@ -113,6 +113,7 @@ class Costs:
     searched: int  # the same while gradients are taken by the variants
     added: int = 0  # positions that the model adds to a text
     reading: float = 1.0  # of a run, to encode a text and decode it
+    whole: float = 1.0  # to run a text anew: a part of the last layer may be left out
     decoding: float = 1.0  # to decode one variant
     above: float = 1.0  # from the site on, all positions
     reuses: bool = False  # whether layers below a change need not run again

@@ -185,9 +185,14 @@ def _works_by_inputs(through_attention: bool) -> Callable[[Load, ScoreSettings],
     }
 
 
-def _works_above(name: str) -> Callable[[Load, ScoreSettings], Works]:
-    """Gradients from the site on."""
-    return lambda load, settings: {name: Work(load.above, load.above, held="graph")}
+def _works_above(load: Load, settings: ScoreSettings) -> Works:
+    """Gradients from the site on, by its states."""
+    return {STATES: Work(load.above, load.above, held="graph")}
+
+
+def _works_of_a_variant(load: Load, settings: ScoreSettings) -> Works:
+    """Gradients by the weights: those of one variant."""
+    return {WEIGHTS: Work(load.decoded(1), load.decoded(1), held="graph")}
 
 
 def _works_without_each(removal: str) -> Callable[[Load, ScoreSettings], Works]:
@@ -265,10 +270,10 @@ SCORES = {
         works=_works_by_presence("kernel-shap"),
     ),
     "hidden-gradient": Score(
-        "L2 norm of ∂f/∂h (Meister et al. 2021)", lambda r, s: _by_states(r).l2, works=_works_above(STATES)
+        "L2 norm of ∂f/∂h (Meister et al. 2021)", lambda r, s: _by_states(r).l2, works=_works_above
     ),
-    "hidden-gradient-l1": Score("L1 norm of ∂f/∂h", lambda r, s: _by_states(r).l1, works=_works_above(STATES)),
-    "hidden-gradient-input": Score("|h · ∂f/∂h|", lambda r, s: _by_states(r).times_input, works=_works_above(STATES)),
+    "hidden-gradient-l1": Score("L1 norm of ∂f/∂h", lambda r, s: _by_states(r).l1, works=_works_above),
+    "hidden-gradient-input": Score("|h · ∂f/∂h|", lambda r, s: _by_states(r).times_input, works=_works_above),
     "hidden-leave-one-out": Score(
         "TVD when the state is dropped from the attention (Meister et al. 2021)",
         lambda r, s: hidden_leave_one_out(r),
@@ -276,11 +281,11 @@ SCORES = {
         works=lambda load, s: {"hidden leave-one-out": Work(load.decoded(load.lengths))},
     ),
     "attention-gradient": Score(
-        "∂f/∂α (Serrano & Smith 2019)", lambda r, s: r.over_rows(_by_weights(r)), works=_works_above(WEIGHTS)
+        "∂f/∂α (Serrano & Smith 2019)", lambda r, s: r.over_rows(_by_weights(r)), works=_works_of_a_variant
     ),
     "attention-times-gradient": Score(
         "α · ∂f/∂α (Serrano & Smith 2019)",
         lambda r, s: r.over_rows(r.weights * _by_weights(r)),
-        works=_works_above(WEIGHTS),
+        works=_works_of_a_variant,
     ),
 }

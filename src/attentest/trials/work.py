@@ -74,7 +74,7 @@ class Load:
     ) -> float:
         """Runs on copies of each text that have so many tokens."""
         added = self.longest.added
-        return float((copies * (tokens + added) / (self.lengths + added)).sum())
+        return self.longest.whole * float((copies * (tokens + added) / (self.lengths + added)).sum())
 
 
 def costs_of(subject: Subject, length: int) -> Costs:

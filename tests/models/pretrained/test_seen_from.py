@@ -12,6 +12,7 @@ from networks import CAUSAL, CLASSES, LAYERS, PAD, REACHED, WORDS, classifier, l
 from torch import Tensor
 
 from attentest.errors import InputError
+from attentest.importance import erasure
 from attentest.importance.erasure import removed_probabilities
 from attentest.importance.gradients import hidden_gradients, input_gradients
 from attentest.models.pretrained.explanations import EXPLANATIONS
@@ -64,6 +65,8 @@ def random_rows(reading: Reading, variants: int = 3) -> Tensor:
 def test_seen_from_any_layer_it_gives_what_the_network_gives(architecture: str, side: Side) -> None:
     model, batch = pretrained(architecture, side), batch_of(3, 9, 5, 1)
     plain = logits(model.network, model.layout.lay_out(batch).arguments)
+    with torch.no_grad():
+        assert (model.whole(batch) - plain).abs().max() <= EXACT * max(1.0, float(plain.abs().max()))
     for site in model.sites:
         reading = reading_of(model, batch, site)
         assert (reading.logits - plain).abs().max() <= EXACT * max(1.0, float(plain.abs().max()))
@@ -126,6 +129,42 @@ def test_rows_of_the_deciding_token_alone_are_those_of_the_whole() -> None:
     assert torch.allclose(reading.decode(variants), reading_of(slow, batch).decode(variants), atol=1e-5)
     some = torch.tensor([2, 0])
     assert torch.allclose(reading.decode(variants[some], some), reading.decode(variants)[some], atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ["Bert", "DistilBert", "GPT2", "Llama"])
+def test_training_with_the_deciding_token_alone_has_the_gradients_of_the_whole(architecture: str) -> None:
+    model, batch = pretrained(architecture), batch_of(3, 9, 5)
+    model.network.double()
+    slow = Pretrained(model.network, model.layout, range(CLASSES), replace(model.about, row_alone=False))
+    assert model.about.row_alone
+
+    def trained(one: Pretrained) -> list[Any]:
+        outputs, weights = one(batch)
+        loss = outputs.log_softmax(-1)[:, 1].sum() + (weights[one.sites[-1]] ** 2).sum()
+        parameters = [parameter for parameter in one.parameters() if parameter.requires_grad]
+        return [outputs, *torch.autograd.grad(loss, parameters, allow_unused=True)]
+
+    moved = 0
+    for ours, theirs in zip(trained(model), trained(slow), strict=True):
+        assert (ours is None or not ours.any()) if theirs is None else torch.allclose(ours, theirs, rtol=0, atol=1e-6)
+        moved += theirs is not None
+    assert moved > 20
+
+
+def test_what_fits_the_caches_is_run_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, batch = pretrained("Bert"), batch_of(3, 9, 5)
+    expected = removed_probabilities(model, batch)
+    monkeypatch.setattr(erasure, "CACHED", 20)
+    read: list[int] = []
+    whole = model.whole
+
+    def seen(some: Batch) -> Tensor:
+        read.append(some.mask.numel())
+        return whole(some)
+
+    monkeypatch.setattr(model, "whole", seen)
+    assert torch.allclose(removed_probabilities(model, batch), expected, rtol=0, atol=1e-6)
+    assert max(read) <= 20
 
 
 @pytest.mark.parametrize("architecture", sorted(CAUSAL & set(REACHED)))

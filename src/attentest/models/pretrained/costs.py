@@ -46,6 +46,10 @@ def costs_of(model: Pretrained, site: str, length: int) -> Costs:
         decoding = above / layers
         variant = OUTPUT * VARIANT_COPIES * rows + positions * token  # of a copy of the text
         searched = OUTPUT * SEARCHED_COPIES * rows + positions * (token + above * held(GRAPH))
+    # of the last layer only the token that decides is run, where it can be run alone
+    last = 1 / positions if model.about.row_alone and model.projection != "uniform" else 1.0
+    whole = (layers - 1 + last) / layers
+    reading = whole if site == model.sites[-1] else 1.0
     return Costs(
         token=token,
         graph=token + layers * held(GRAPH),
@@ -53,7 +57,8 @@ def costs_of(model: Pretrained, site: str, length: int) -> Costs:
         variant=variant,
         searched=searched,
         added=added,
-        reading=1.0 if stack is not None else layer / layers + 1.0,
+        reading=reading if stack is not None else layer / layers + 1.0,
+        whole=whole,
         decoding=decoding,
         above=above / layers,
         reuses=stack is not None,

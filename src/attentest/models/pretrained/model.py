@@ -20,6 +20,7 @@ from attentest.models.pretrained.inspection import About, inspect_network, probe
 from attentest.models.pretrained.layers import from_layer, keeping
 from attentest.models.pretrained.layout import Inputs, Layout
 from attentest.models.pretrained.replaced import Seen, look, replaced
+from attentest.models.pretrained.rows import deciding_places, run_row
 from attentest.models.pretrained.seen_from import LayerEncoded, SeenFrom
 from attentest.models.pretrained.view import View
 from attentest.models.protocol import Change, Costs, Encoded, Weights
@@ -117,8 +118,14 @@ class Pretrained(nn.Module):
         return self._last.encode_embedded(embedded, batch)
 
     def whole(self, batch: Batch) -> Float[Tensor, "batch classes"]:
-        """The network as it is, with its own attention function, unless its weights are uniform."""
-        return self.whole_of(self.layout.lay_out(batch).arguments)
+        """The network as it is, with its own attention function, unless its weights are uniform.
+
+        Of its last layer nothing runs but the token that the head reads, where it can run alone.
+        """
+        inputs = self.layout.lay_out(batch)
+        if self.about.row_alone and self.projection != "uniform":
+            return self._run_row(inputs)[0]
+        return self.whole_of(inputs.arguments)
 
     def whole_of(self, arguments: Mapping[str, Tensor]) -> Float[Tensor, "batch classes"]:
         if self.projection != "uniform":
@@ -156,6 +163,9 @@ class Pretrained(nn.Module):
     def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:
         """For training: logits, and the weights of the last layer as they are shown."""
         last, inputs = self._last, self.layout.lay_out(batch)
+        if last.one_row and last.shows_rows and self.about.row_alone and self.projection != "uniform":
+            logits, weights = self._run_row(inputs)
+            return logits, {last.site: last.shown(weights.unsqueeze(2), inputs, batch)}
         found: list[Tensor] = []
 
         def record(site: str, weights: Tensor, allowed: Tensor) -> Tensor | None:
@@ -167,6 +177,14 @@ class Pretrained(nn.Module):
         with replaced(self.network, record, self.changed_sites([last.site])):
             logits = self.logits(self.network(**inputs.arguments))
         return logits, {last.site: last.shown(found[0], inputs, batch)}
+
+    def _run_row(self, inputs: Inputs) -> tuple[Float[Tensor, "batch classes"], Float[Tensor, "batch heads keys"]]:
+        """Logits, and the weights of the token that the head reads."""
+        assert self.about.stack is not None
+        assert self.about.decision is not None
+        places = deciding_places(self.about.decision, inputs.attention_mask)
+        logits, row = run_row(self.network, self.about.stack, inputs.arguments, places)
+        return self.logits(logits), row.weights
 
     def projected(self, weights: Tensor, allowed: Tensor) -> Tensor | None:
         """What the model's own projection makes of the weights that the network found."""

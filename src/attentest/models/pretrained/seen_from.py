@@ -83,6 +83,11 @@ class SeenFrom:
         """Whether only the weights of one query matter, the token that the head reads."""
         return self.site == self.model.sites[-1] and self.model.about.decision is not None
 
+    @property
+    def shows_rows(self) -> bool:
+        """Whether what explains are the weights of the site themselves."""
+        return self.model.view.weights in (None, ROW)
+
     def encode(self, batch: Batch) -> LayerEncoded:
         return self._encoded(batch, None)
 
@@ -207,6 +212,8 @@ class SeenFrom:
 
     def decode(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch classes"]:
         assert isinstance(encoded, LayerEncoded)
+        if self.one_row and self.model.about.row_alone and not encoded.hidden.requires_grad:
+            return self._decoded_rows(encoded, weights[self.site].unsqueeze(1)).squeeze(1)
         return self._decoded(encoded, self._whole(weights[self.site], encoded))
 
     def decode_variants(
@@ -245,7 +252,7 @@ class SeenFrom:
 
     def explained(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
         assert isinstance(encoded, LayerEncoded)
-        if self.model.view.weights not in (None, ROW):
+        if not self.shows_rows:
             return self._of_items(explain(self.model, encoded, self.site, self.chosen).float(), encoded)
         found: Tensor = (weights[self.site] * self.row_shares(encoded).unsqueeze(-1)).flatten(1, -2).sum(1)
         return found
@@ -258,8 +265,10 @@ class SeenFrom:
         return found / found.sum(1, keepdim=True)
 
     def shown(self, own: Tensor, inputs: Inputs, batch: Batch) -> Float[Tensor, "batch tokens"]:
-        """One weight for each item, of the site's own."""
+        """One weight for each item, of the site's own, or of the only query of each text that has weights."""
         found = self._with(inputs, batch, own=own, hidden=own)
+        if self.one_row and own.shape[2] == 1:
+            found = replace(found, decision=torch.zeros_like(inputs.attention_mask[:, 0]))
         return self.explained(found, {self.site: self._items(own, found)[0]})
 
     def _with(self, inputs: Inputs, batch: Batch, **found: Any) -> LayerEncoded:
