@@ -165,7 +165,7 @@ class Peak(TorchDispatchMode):
     """The most bytes that tensors other than the model's own had at a time."""
 
     def __init__(self, model: torch.nn.Module) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.known = {value.untyped_storage().data_ptr() for value in (*model.parameters(), *model.buffers())}
         self.live: dict[int, int] = {}
         self.now = self.peak = 0
@@ -190,7 +190,12 @@ class Peak(TorchDispatchMode):
 @pytest.fixture(scope="module", params=["bert", "deberta-v2", "llama"])
 def wide_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Wide enough for states to be most of what is in memory, on texts of different lengths."""
-    size = {"hidden_size": 48, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 192}
+    size: dict[str, Any] = {
+        "hidden_size": 48,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "intermediate_size": 192,
+    }
     further: dict[str, dict[str, Any]] = {
         "bert": {},
         "deberta-v2": {"pos_att_type": ["c2p", "p2c"], "relative_attention": True, "max_relative_positions": 8},
