@@ -45,7 +45,10 @@ def test_every_trial_examines_it(name: str, encoder_run: attentest.Run, coarse: 
     trial = make_trial(name, **FEW.get(name, {}))
     (found,) = hold([trial], replace(subject_of(coarse, texts=4), folder=None))
     assert found.signature["dtype"] == BF16
-    assert any(math.isfinite(estimate.value) for estimate in found.summary.values())
+    if name == "unidentified":  # its other weights are rounded, too, so that logits change by more than it allows
+        assert any("so rounding in the model hides whether the output is the same" in note for note in found.notes)
+    else:
+        assert any(math.isfinite(estimate.value) for estimate in found.summary.values())
     (usual,) = hold([trial], replace(subject_of(encoder_run, texts=4), folder=None))
     assert "dtype" not in usual.signature
     assert found.summary.keys() == usual.summary.keys()
@@ -98,7 +101,7 @@ def test_models_of_our_own_are_refused(run: attentest.Run, encoder_run: attentes
     assert "leave out --dtype" in answer.err
     answer = command("trial", "uniform", encoder_run.path, "--dtype", "float61")
     assert answer.code == 2
-    assert "float32" in answer.err
+    assert "Unknown number type" in answer.err
 
 
 def test_steps_in_it_have_keys_of_their_own(encoder_run: attentest.Run) -> None:
