@@ -254,7 +254,7 @@ def donors_by_decision(
     decided: Int[np.ndarray, "texts"], rows: Int[np.ndarray, "texts"], count: int, seed: int
 ) -> Int[np.ndarray, "texts donors"]:
     """For each text `count` texts, drawn with replacement from those that are decided differently."""
-    order = np.argsort(decided, kind="stable")
+    order = np.lexsort((rows, decided))  # the order in which texts were given does not matter
     ordered = decided[order]
     first, last = np.searchsorted(ordered, decided), np.searchsorted(ordered, decided, "right")
     others = (len(decided) - (last - first))[:, None]
