@@ -183,6 +183,15 @@ def test_the_same_as_text_by_text(harder: attentest.Run) -> None:
     assert finding.summary["position"].value == pytest.approx(wanted)
 
 
+def test_the_order_of_texts_changes_nothing(harder: attentest.Run) -> None:
+    subject = replace(subject_of(harder, texts=25), folder=None)
+    order = np.random.default_rng(0).permutation(len(subject.rows))
+    found = [
+        hold([make_trial("exchange")], replace(subject, rows=rows))[0] for rows in (subject.rows, subject.rows[order])
+    ]
+    assert found[0].table.equals(found[1].table)
+
+
 def test_texts_that_are_decided_alike_have_nothing_to_exchange(harder: attentest.Run) -> None:
     subject = subject_of(attentest.open_run(harder.path), texts=30)
     with torch.no_grad():
