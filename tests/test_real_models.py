@@ -11,12 +11,6 @@ import pytest
 import torch
 from benchmarks.onnx_weights import read_weights
 from benchmarks.real_models import MODELS, PINNED, CloneGuard, models_folder
-from repository_texts import NAMES, repository_texts
-
-import attentest
-from attentest.text.batches import batch_of_sequences
-from attentest.text.pieces import Frame
-from attentest.text.prepare_pieces import tokenize_pieces
 
 
 def varint(number: int) -> bytes:
@@ -130,39 +124,3 @@ def test_quire_corrects_a_word() -> None:
     with torch.no_grad():
         tags = network(given["input_ids"], given["attention_mask"]).logits[0].argmax(-1).tolist()
     assert [network.config.id2label[tag] for tag in tags] == ["$KEEP"] * 4 + ["$REPLACE_to"] + ["$KEEP"] * 3
-
-
-@pytest.mark.slow
-def test_cloneguard_is_audited_to_a_page(tmp_path: Path) -> None:
-    pytest.importorskip("transformers")
-    from attentest.models.pretrained.loading import load_encoder
-    from attentest.models.pretrained.model import Pretrained
-
-    folder, corpus = real("cloneguard"), repository_texts(8)
-    loaded = load_encoder(str(folder), corpus.classes)
-    data = tokenize_pieces(corpus, loaded.tokenizer, max_tokens=loaded.layout.room("single"))
-    outputs = [NAMES.index(name) for name in corpus.classes]
-    model = Pretrained(CloneGuard.load(folder), loaded.layout, outputs)
-    assert model.about.decision is None  # its head reads the mean of all states
-    every = np.arange(len(data.rows))
-    audit = attentest.audit(attentest.Subject(model, data, every), tmp_path / "audit")
-    assert audit.page.stat().st_size > 100_000
-    assert "not tested" not in (audit.answer("used"), audit.answer("faithful"), audit.answer("plausible"))
-
-
-@pytest.mark.slow
-def test_minilm_needs_one_token_of_its_last_layer() -> None:
-    transformers = pytest.importorskip("transformers")
-    from attentest.models.pretrained.layout import Layout
-    from attentest.models.pretrained.model import Pretrained
-
-    torch.manual_seed(0)
-    network = transformers.AutoModelForSequenceClassification.from_pretrained(real("minilm")).eval()
-    frame = Frame(prefix=(101,), middle=(), suffix=(102,), types=(0, 0, 0))
-    model = Pretrained(network, Layout(single=frame, pair=frame, pad=0, longest=512), range(2))
-    drawn = np.random.default_rng(0)
-    batch = batch_of_sequences([drawn.integers(1000, 30_000, length) for length in (3, 200, 41)])
-    assert model.about.row_alone
-    with torch.no_grad():
-        expected = network(**model.layout.lay_out(batch).arguments).logits
-        assert (model.whole(batch) - expected).abs().max() <= 1e-5 * max(1.0, float(expected.abs().max()))

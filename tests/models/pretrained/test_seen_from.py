@@ -16,6 +16,7 @@ from attentest.importance import erasure
 from attentest.importance.erasure import removed_probabilities
 from attentest.importance.gradients import hidden_gradients, input_gradients
 from attentest.models.pretrained.explanations import EXPLANATIONS
+from attentest.models.pretrained.layers import states_of
 from attentest.models.pretrained.layout import Layout, Side
 from attentest.models.pretrained.model import Pretrained
 from attentest.models.pretrained.replaced import look, replaced
@@ -138,6 +139,10 @@ def test_training_with_the_deciding_token_alone_has_the_gradients_of_the_whole(a
     slow = Pretrained(model.network, model.layout, range(CLASSES), replace(model.about, row_alone=False))
     assert model.about.row_alone
 
+    sizes: list[int] = []
+    assert model.about.stack is not None
+    model.about.stack[-1].register_forward_hook(lambda layer, given, output: sizes.append(states_of(output).shape[1]))
+
     def trained(one: Pretrained) -> list[Any]:
         outputs, weights = one(batch)
         loss = outputs.log_softmax(-1)[:, 1].sum() + (weights[one.sites[-1]] ** 2).sum()
@@ -149,6 +154,7 @@ def test_training_with_the_deciding_token_alone_has_the_gradients_of_the_whole(a
         assert (ours is None or not ours.any()) if theirs is None else torch.allclose(ours, theirs, rtol=0, atol=1e-6)
         moved += theirs is not None
     assert moved > 20
+    assert sizes == [1, 11]  # tokens in the last layer
 
 
 def test_what_fits_the_caches_is_run_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
