@@ -191,7 +191,7 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
     model = chosen.get("model")
     labels, dtype = chosen.get("labels"), chosen.get("dtype", AUTO)
     if isinstance(model, str | Path):
-        model = Finished(str(model), labels or {}, dtype) if is_pretrained(model) else Run(model)
+        model = Finished(str(model), labels or {}, dtype=dtype) if is_pretrained(model) else Run(model)
     if labels and not isinstance(model, Finished):
         raise InputError("`labels` says which class each label of a Hugging Face classifier is; give that as `model`.")
     source, corpus, columns = _source(source, columns)

@@ -63,6 +63,7 @@ def run_of(folder: Path, pair: bool) -> Any:
         text_settings=TextSettings(),
         has_given_weights=False,
         view=None,
+        dtype="auto",
         is_hierarchical=False,
         predictions=predictions,
         attention=read_attention(folder / "attention.parquet", predictions, False, True),

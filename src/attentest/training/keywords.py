@@ -29,6 +29,7 @@ class SettingsGiven(TypedDict, total=False):
     alignment: str
     projection: str
     hidden: int
+    dropout: float
     self_projection: str
     structure: str
     pairing: str

@@ -34,6 +34,12 @@ class Predictions:
     sentence_weights: list[Float[np.ndarray, "sentences"]] | None = None  # of a hierarchical model
 
 
+def device_of(model: object) -> torch.device:
+    """Where its parameters are; the processor for a model that has none."""
+    parameters = model.parameters() if isinstance(model, torch.nn.Module) else iter(())
+    return next((parameter.device for parameter in parameters), torch.device("cpu"))
+
+
 def predict(
     model: AttentionModel,
     data: TokenizedCorpus,

@@ -18,7 +18,7 @@ from attentest.text.items import Items, merged, merged_marks
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.sentences import sentences_of
 from attentest.text.windows import mean_weights, stretches, whole_of
-from attentest.training.predict import predict_batches, shares
+from attentest.training.predict import device_of, predict_batches, shares
 from attentest.training.run import Run, word_heat
 from attentest.training.tables import items_of
 
@@ -83,7 +83,7 @@ def attend(
     seconds: Sequence[str | None] = [None] * len(texts) if others is None else others
     read = [_read(run, *pair) for pair in zip(texts, seconds, strict=True)]
     batches = (one.batch for windows_of in read for one in windows_of)
-    found = predict_batches(run.model, batches, next(run.model.parameters()).device)
+    found = predict_batches(run.model, batches, device_of(run.model))
     heat = found.weights
     if found.sentence_weights is not None:
         numbers = [one.batch.sentences[0].numpy() for (one,) in read if one.batch.sentences is not None]
@@ -176,7 +176,7 @@ def probabilities(run: Run, texts: Sequence[str]) -> np.ndarray:
     batches = (batch(order[start : start + _AT_ONCE]) for start in range(0, len(order), _AT_ONCE))
     result = np.zeros((len(read), len(run.classes)), np.float32)
     if len(ids):
-        found = predict_batches(run.model, batches, next(run.model.parameters()).device).probabilities
+        found = predict_batches(run.model, batches, device_of(run.model)).probabilities
         of = np.array(number)[order]
         np.add.at(result, of, found / np.bincount(of)[of, None].astype(np.float32))
     return result
