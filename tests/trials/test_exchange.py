@@ -237,7 +237,10 @@ def test_the_order_of_texts_changes_nothing(harder: attentest.Run) -> None:
     found = [
         hold([make_trial("exchange")], replace(subject, rows=rows))[0] for rows in (subject.rows, subject.rows[order])
     ]
-    assert found[0].table.equals(found[1].table)
+    for name in found[0].table.column_names:
+        one, other = (finding.table[name].to_pylist() for finding in found)
+        # batches of other shapes round differently
+        assert one == (pytest.approx(other, abs=1e-5, nan_ok=True) if isinstance(other[0], float) else other), name
 
 
 def test_texts_that_are_decided_alike_have_nothing_to_exchange(harder: attentest.Run) -> None:
