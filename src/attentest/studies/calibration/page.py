@@ -108,17 +108,18 @@ _HOW = """\
 
 How often is each test right? Here all tests were run on {models} models that were made to have a known truth, because
 the words that decide are planted into their texts: honest models (attention trained on those words, hard or sparse
-attention), models whose attention means nothing (random, untrained, shuffled in training) and deceptive ones (attention penalised for
-looking at the words that decide, a second path around the attention, adversaries, models trained to pass
-comprehensiveness or sufficiency all the same). Corpora: {corpora}. Architectures: {architectures}.
+attention), models whose attention means nothing (random, untrained, shuffled in training) and deceptive ones
+(attention penalised for looking at the words that decide, a second path around the attention, adversaries, models
+trained to pass comprehensiveness or sufficiency all the same). Corpora: {corpora}. Architectures: {architectures}.
 
 **Truth is proven, not assumed.** The planted words of every model's test texts are swapped for those of another
 class: at least 80 % of its decisions must follow. The heaviest token of an honest model must be a planted word in at
 least 80 % of the texts. Of the other models it must be one in at most 30 %, and their weight on these words must be at
 most 0.1 above chance. {proven} models are proven; the others count in no rate, and are
 [listed](#models-that-are-left-out), but for the plain ones, whose truth nobody knows. So the rates are those of models
-that are clearly one or the other: of what lies in between, nobody knows the truth. “Architecture” means encoder and alignment: of those that the rates are from, the
-encoders cnn and average also occur, with another alignment, among those of the thresholds.
+that are clearly one or the other: of what lies in between, nobody knows the truth. “Architecture” means encoder and
+alignment: of those that the rates are from, the encoders cnn and average also occur, with another alignment, among
+those of the thresholds.
 
 **Thresholds** are set on the architectures {set_on}: where hits minus false alarms are most, with at most 5 % false
 alarms. **Rates** are from the others ({held_out}). Intervals of the AUROC resample whole architectures and corpora."""
