@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
 from attentest.engine.scheduler import Outcome
-from attentest.files import is_file, make_folder, write_bytes, write_json
+from attentest.files import is_file, make_folder, read_as, write_bytes, write_json
 from attentest.studies.calibration.models import KnownModel, read_models
 from attentest.studies.calibration.page import counted, left_out, markdown, roc_charts, table_of_models
-from attentest.studies.calibration.plan import REAL, plan_zoo, set_on
+from attentest.studies.calibration.plan import BUDGETS, REAL, TRAINING, plan_zoo, set_on
 from attentest.studies.calibration.rates import calibrate as rates_of
-from attentest.studies.folder import check_free
+from attentest.studies.experiments.controls import TRIALS
+from attentest.studies.folder import PLAN, PlanRecord, check_free
 from attentest.studies.run_study import USUAL, RunningGiven, run_planned, running
 from attentest.studies.verdict.calibration import FILE, Calibration
 from attentest.training.keywords import takes
@@ -63,7 +65,8 @@ def summarise(folder: Path, budget: str) -> Calibration:
     """Error rates from the results in a calibration's folder, with their page and pictures."""
     models = read_models(folder / RESULTS)
     first = set_on(budget)
-    found = rates_of(models, first, _signature(models, first, budget))
+    plan = read_as(folder / RESULTS / PLAN, PlanRecord)
+    found = rates_of(models, first, _signature(models, first, budget) | _made_by(plan, budget))
     make_folder(folder)
     write_json(folder / FILE, asdict(found))
     write_bytes(folder / MODELS, table_of_models(models).encode())
@@ -73,6 +76,20 @@ def summarise(folder: Path, budget: str) -> Calibration:
         write_bytes(folder / pictures[title], svg_of(chart).encode())
     write_bytes(folder / PAGE, markdown(found, pictures).encode())
     return found
+
+
+def _made_by(plan: PlanRecord, budget: str) -> dict[str, Any]:
+    """The settings, and one hash of all steps: the key of a step is that of its code, its settings and its inputs."""
+    chosen = BUDGETS[budget]
+    keys = "".join(sorted(step.key for step in plan.steps))
+    return {
+        "steps": hashlib.sha256(keys.encode()).hexdigest()[:16],
+        "corpus_hashes": dict(plan.corpora),
+        "rows": chosen.rows,
+        "texts": chosen.texts,
+        "training": dict(TRAINING),
+        "trials": {name: dict(settings) for name, settings in TRIALS.items()},
+    }
 
 
 def _signature(models: list[KnownModel], first: list[str], budget: str) -> dict[str, Any]:

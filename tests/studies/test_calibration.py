@@ -368,7 +368,9 @@ def test_a_small_zoo_from_its_plan_to_its_page(tiny: None, tmp_path: Path) -> No
     summarise(tmp_path / "out", "tiny")
     for name in (FILE, MODELS, PAGE):
         assert (tmp_path / "out" / name).is_file()
-    assert read_as(tmp_path / "out" / FILE, Calibration).signature["models"] == len(single)
+    signature = read_as(tmp_path / "out" / FILE, Calibration).signature
+    assert signature["models"] == len(single)
+    assert (len(signature["steps"]), signature["training"]["hidden"]) == (16, calibrations.TRAINING["hidden"])
 
 
 def test_a_dry_run_tells_the_steps(tiny: None, command: Program, tmp_path: Path) -> None:
