@@ -212,7 +212,7 @@ class SeenFrom:
 
     def decode(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch classes"]:
         assert isinstance(encoded, LayerEncoded)
-        if self.one_row and self.model.about.row_alone and not encoded.hidden.requires_grad:
+        if self._runs_rows(encoded) and not encoded.hidden.requires_grad:
             return self._decoded_rows(encoded, weights[self.site].unsqueeze(1)).squeeze(1)
         return self._decoded(encoded, self._whole(weights[self.site], encoded))
 
@@ -227,7 +227,7 @@ class SeenFrom:
         assert isinstance(some, LayerEncoded)
         assert some.states is not None
         weights = pad(weights, (0, some.mask.shape[1] - weights.shape[-1]))
-        if self.one_row and self.model.about.row_alone:
+        if self._runs_rows(some):
             return self._decoded_rows(some, weights)
         texts, variants = weights.shape[:2]
         every = torch.arange(texts, device=weights.device).repeat_interleave(variants)
@@ -238,6 +238,11 @@ class SeenFrom:
             for text, chunk in zip(every.split(at_once), flat.split(at_once), strict=True)
         ]
         return torch.cat(found).reshape(texts, variants, -1)
+
+    def _runs_rows(self, encoded: LayerEncoded) -> bool:
+        assert encoded.input_ids is not None
+        assert encoded.attention_mask is not None
+        return self.one_row and self.model.decides_alone(encoded.input_ids, encoded.attention_mask)
 
     def row_shares(self, encoded: Encoded) -> Float[Tensor, "batch *rows"]:
         """In proportion to the mass that a row has on the items: a head that looks at special tokens says little."""
