@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ from attentest.text.prepare import TokenizedCorpus
 from attentest.training.take import take_pretrained
 from attentest.trials import hold, make_trial, subject_of
 from attentest.trials.reading import read
-from attentest.trials.sinks import judged_without_sinks, look_for_sinks, texts_for_sinks
+from attentest.trials.sinks import SinkSearch, judged_without_sinks, look_for_sinks, texts_for_sinks
+from attentest.trials.subject import some_of
 
 transformers = pytest.importorskip("transformers")
 CLOSE = 1e-5  # float32 of another batch of the same texts
@@ -73,7 +75,7 @@ def test_a_network_made_to_have_a_sink_has_it_found(with_sink: attentest.Run) ->
     assert (sink.name, sink.place, sink.stands) == ("the", None, 1)
     assert with_sink.vocabulary.tokens[sink.piece or 0] == "the"
     assert sink.weight > 0.9
-    shares = [row for n, row in enumerate(with_sink.shares) if n in texts_for_sinks(120)]
+    shares = [row for n, row in enumerate(with_sink.shares) if n in texts_for_sinks(with_sink.test_data())]
     held = [max(row) for row in shares]  # the word has most weight in each of these texts
     assert sink.weight == pytest.approx(np.mean(held), abs=CLOSE)
     assert sink.times == pytest.approx(np.sum(held) / sum(1 / len(row) for row in shares), rel=1e-4)
@@ -88,17 +90,40 @@ def test_one_without_has_none(encoder_run: attentest.Run, with_sink: attentest.R
 
 
 @pytest.mark.parametrize(("texts", "looked_at"), [(1, 0), (12, 6), (60, 30), (100, 40), (1000, 200), (5000, 400)])
-def test_other_texts_than_those_that_are_judged_first(texts: int, looked_at: int) -> None:
-    rows = texts_for_sinks(texts)
+def test_other_texts_than_those_that_are_judged_first(texts: int, looked_at: int, with_sink: attentest.Run) -> None:
+    rows = texts_for_sinks(replace(with_sink.test_data(), rows=np.arange(texts)))
     assert len(rows) == len(set(rows.tolist())) == looked_at
-    first = np.random.default_rng(0).permutation(np.arange(texts))[: texts - looked_at]  # as `subject_of` takes them
+    first = some_of(np.arange(texts), texts - looked_at)
     assert not set(first.tolist()) & set(rows.tolist())
+
+
+def test_of_texts_in_windows_one_row_is_looked_at_and_none_is_judged(with_sink: attentest.Run) -> None:
+    """As if each three of the 120 rows were windows of one text."""
+    windows = replace(with_sink.test_data(), rows=np.arange(120) // 3)
+    rows = texts_for_sinks(windows)
+    searched = set(windows.rows[rows].tolist())
+    assert len(rows) == len(searched) == 20  # half of 40 texts
+    assert set(rows.tolist()) <= set(windows.one_of_each_text(np.arange(120)).tolist())
+    every = replace(subject_of(with_sink), data=windows)  # all windows of all texts
+    judged = judged_without_sinks(every)
+    assert len(judged.rows) == judged.signature["texts"] == 60
+    assert not set(windows.rows[judged.rows].tolist()) & searched
+    first = replace(every, rows=some_of(windows.one_of_each_text(np.arange(120)), 20))  # as `subject_of` takes them
+    assert np.array_equal(judged_without_sinks(first).rows, first.rows)
+
+
+def test_in_a_single_text_nobody_looks_for_sinks(tmp_path: Path) -> None:
+    texts: dict[str, Any] = {"text": [f"the plot was good {n}" for n in range(10)], "label": ["good", "bad"] * 5}
+    corpus = attentest.load({**texts, "split": ["train"] * 8 + ["dev", "test"]}, name="one", split="split")
+    run = attentest.open_run(take_pretrained(corpus, save_with_sink(tmp_path / "theirs"), tmp_path / "run").path)
+    assert len(run.test_data().rows) == 1
+    assert look_for_sinks(run) == SinkSearch(0, False, [])
 
 
 def test_texts_that_sinks_were_found_on_are_not_judged_without_them(with_sink: attentest.Run) -> None:
     whole = judged_without_sinks(subject_of(with_sink))
     assert len(whole.rows) == whole.signature["texts"] == 80
-    assert not set(whole.rows.tolist()) & set(texts_for_sinks(120).tolist())
+    assert not set(whole.rows.tolist()) & set(texts_for_sinks(whole.data).tolist())
     some = subject_of(with_sink, texts=50)
     assert np.array_equal(judged_without_sinks(some).rows, some.rows)
 
