@@ -18,12 +18,16 @@ from attentest.importance.erasure import left_probabilities, removed_probabiliti
 from attentest.models.pretrained.model import Pretrained
 from attentest.models.pretrained.sinks import Sinks
 from attentest.models.pretrained.view import View
+from attentest.models.protocol import added_tokens
+from attentest.progress import Listener
+from attentest.studies.steps import sinks as sinks_step
 from attentest.text.aside import set_aside
-from attentest.text.batches import Batch, batch_of_sequences, make_batch
+from attentest.text.batches import TOKENS_AT_ONCE, Batch, batch_of_sequences, make_batch
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.take import take_pretrained
 from attentest.trials import hold, make_trial, subject_of
-from attentest.trials.reading import read
+from attentest.trials import sinks as searching
+from attentest.trials.reading import read, readings
 from attentest.trials.sinks import SinkSearch, judged_without_sinks, look_for_sinks, texts_for_sinks
 from attentest.trials.subject import some_of
 
@@ -87,6 +91,27 @@ def test_one_without_has_none(encoder_run: attentest.Run, with_sink: attentest.R
     assert look_for_sinks(with_sink.seen(View(site="encoder.0"))).enough
     seen = with_sink.seen(View(sinks=Sinks.of(look_for_sinks(with_sink).found)))
     assert look_for_sinks(seen).sinks == []  # without its sink it has no other
+
+
+def test_the_search_computes_as_trials_do_and_in_as_much_memory(
+    with_sink: attentest.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, torch.dtype]] = []
+
+    def noted(model: Pretrained, *given: Any) -> Any:
+        asked.append((given[3], next(model.network.parameters()).dtype))
+        return readings(model, *given)
+
+    monkeypatch.setattr(searching, "readings", noted)
+    for number, more in enumerate(({}, {"dtype": "bfloat16", "memory": 1})):
+        (tmp_path / str(number)).mkdir()
+        sinks_step.run({"device": "cpu", **more}, {"run": with_sink.path}, tmp_path / str(number), Listener())
+    longest = int(with_sink.test_data().sequences.lengths.max())
+    one = longest + added_tokens(with_sink.model)  # the least
+    assert asked == [(TOKENS_AT_ONCE, torch.float32), (one, torch.bfloat16)]
+    usual, coarse = (sinks_step.read_search(tmp_path / name) for name in "01")
+    assert usual == look_for_sinks(with_sink)
+    assert coarse == look_for_sinks(with_sink.computed_in("bfloat16"), memory=1) != usual
 
 
 @pytest.mark.parametrize(("texts", "looked_at"), [(1, 0), (12, 6), (60, 30), (100, 40), (1000, 200), (5000, 400)])

@@ -60,8 +60,8 @@ def judged_without_sinks(subject: Subject) -> Subject:
     return replace(subject, rows=rows, signature={**subject.signature, "texts": len(rows)})
 
 
-def look_for_sinks(run: Run, device: str = "cpu") -> SinkSearch:
-    subject = subject_of(run, device=device)
+def look_for_sinks(run: Run, device: str = "cpu", memory: int | None = None) -> SinkSearch:
+    subject = subject_of(run, device=device, memory=memory)
     rows = texts_for_sinks(subject.data)
     if not len(rows):
         return SinkSearch(0, False, [])
