@@ -306,6 +306,36 @@ def test_of_a_text_without_its_only_item_the_sinks_are_left(with_sink: attentest
     assert (alone - expected).abs().max() <= CLOSE
 
 
+def test_of_a_pair_without_items_the_second_text_stays(pairs: attentest.Run) -> None:
+    """With its items, as it does where sinks count."""
+    for run in (pairs, pairs.seen(View(sinks=sinks_of(pairs)))):
+        data = run.test_data()
+        batch = make_batch(data, some(data))
+        model, _ = model_of(run).at_site(run.model.sites[-1], batch)
+        with torch.no_grad():
+            found = model.decode_empty(model.encode(batch)).softmax(-1)
+            for row in some(data):
+                begin, end = data.sequences.offsets[row : row + 2]
+                places = np.arange(end - begin) if data.aside is None else data.aside.places[begin:end]
+                assert data.sentences is not None
+                first = places[data.sentences[begin:end] == 0]
+                assert (found[row] - without(pairs, row, set(first.tolist()))).abs().max() <= CLOSE
+
+
+def test_the_only_item_of_a_pair_may_stand_in_its_second_text(pairs: attentest.Run) -> None:
+    usual = pairs.test_data()
+    assert usual.sentences is not None
+    own = usual.sequences[0].tolist()
+    place = next(n for n, token in enumerate(own) if usual.sentences[n] == 1 and own.count(token) == 1)
+    seen = pairs.seen(View(sinks=Sinks(tuple({*own} - {own[place]}))))
+    batch = make_batch(seen.test_data(), np.array([0]))
+    assert batch.mask.sum() == 1
+    model, _ = model_of(seen).at_site(seen.model.sites[-1], batch)
+    with torch.no_grad():
+        expected = without(pairs, 0, {place})
+    assert (removed_probabilities(model, batch)[0, 0] - expected).abs().max() <= CLOSE
+
+
 def test_padding_and_batches_change_nothing(either: attentest.Run) -> None:
     seen = either.seen(View(sinks=sinks_of(either)))
     data = seen.test_data()

@@ -130,7 +130,9 @@ class SeenFrom:
         assert isinstance(encoded, LayerEncoded)
         assert encoded.places is not None
         assert encoded.attention_mask is not None
-        gone = torch.zeros_like(encoded.attention_mask).scatter_add(1, encoded.places, encoded.mask.long()) > 0
+        items = encoded.mask if encoded.second is None else encoded.mask & ~encoded.second
+        items = torch.where(items.any(1, keepdim=True), items, encoded.mask)  # or nothing would be gone
+        gone = torch.zeros_like(encoded.attention_mask).scatter_add(1, encoded.places, items.long()) > 0
         left = encoded.attention_mask.bool() & ~gone
         if not left.any(1).all():
             return encoded.hidden.new_zeros(len(left), len(self.model.classes))
