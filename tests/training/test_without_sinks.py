@@ -22,7 +22,7 @@ from attentest.models.protocol import added_tokens
 from attentest.progress import Listener
 from attentest.studies.steps import sinks as sinks_step
 from attentest.text.aside import set_aside
-from attentest.text.batches import TOKENS_AT_ONCE, Batch, batch_of_sequences, make_batch
+from attentest.text.batches import TOKENS_AT_ONCE, Batch, batch_of_sequences, inference_batches, make_batch
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.take import take_pretrained
 from attentest.trials import hold, make_trial, subject_of
@@ -360,6 +360,31 @@ def test_a_batch_keeps_its_sinks_wherever_it_goes(with_sink: attentest.Run) -> N
         expected = model_of(with_sink).layout.lay_out(make_batch(with_sink.test_data(), np.array([3, 1, 3]))).input_ids
         width = expected.shape[1]
         assert torch.equal(found[:, :width], expected)
+
+
+def test_sinks_count_where_lengths_mean_memory(with_sink: attentest.Run) -> None:
+    seen = with_sink.seen(View(sinks=sinks_of(with_sink)))
+    data, model, most = seen.test_data(), model_of(seen), 60
+    sizes: list[int] = []
+
+    def note(_network: Any, _inputs: Any, options: dict[str, Any]) -> None:
+        sizes.append(options["input_ids"].numel())
+
+    handle = model.network.register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        batches = list(inference_batches(data, some(data, 40), most, added_tokens(model)))
+        assert sorted(row for batch in batches for row in batch.rows.tolist()) == list(range(40))
+        laid_out = [model.layout.lay_out(batch).input_ids.numel() for batch in batches]
+        texts = make_batch(data, some(data, 4))
+        removed_probabilities(model, texts, max_padded=most)
+        kept = texts.mask & (torch.arange(texts.mask.shape[1]) > 0)
+        copies = torch.arange(4).repeat_interleave(2)
+        kept = torch.stack((texts.mask, kept), 1).flatten(0, 1)
+        left_probabilities(model, texts, copies, kept, max_padded=most)
+    finally:
+        handle.remove()
+    assert most / 2 < max(laid_out) <= most
+    assert most / 2 < max(sizes) <= most
 
 
 @pytest.mark.parametrize("trial", ["uniform", "erasure", "correlation", "rationale", "permutation", "removal"])
