@@ -32,7 +32,7 @@ def size_of(written: str) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)B?\s*", written, re.IGNORECASE)
     size = 0 if found is None else float(found[1]) * 1000 ** " KMGT".index(found[2].upper() or " ")
     if size < 1:
-        raise InputError(f"The memory '{brief(written)}' is not a size; write it as 500MB or 2GB.")
+        raise InputError(f"The memory {brief(written)} is not a size; write it as 500MB or 2GB.")
     return int(size)
 
 

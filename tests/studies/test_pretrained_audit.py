@@ -84,6 +84,15 @@ def test_trials_are_planned_thrice_but_for_those_of_all_layers(encoder_run: atte
     assert len(set(keys)) == len(keys)
 
 
+def test_sinks_are_looked_for_in_the_number_type_and_memory_of_the_trials(encoder_run: attentest.Run) -> None:
+    usual, coarse = (
+        next(step for ref, step in plan.results.items() if ref.kind == "sinks")
+        for plan in (plan_audit(encoder_run), plan_audit(encoder_run, dtype="bfloat16", memory=10**9))
+    )
+    assert usual.settings == {"device": "auto"}
+    assert coarse.settings == {"device": "auto", "dtype": "bfloat16", "memory": 10**9}
+
+
 def test_layers_are_asked_of_encoders_only(run: attentest.Run) -> None:
     planned = plan_audit(run)
     assert not OF_LAYERS & set(planned.study.trials)

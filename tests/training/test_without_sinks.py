@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,18 @@ from attentest.importance.erasure import left_probabilities, removed_probabiliti
 from attentest.models.pretrained.model import Pretrained
 from attentest.models.pretrained.sinks import Sinks
 from attentest.models.pretrained.view import View
+from attentest.models.protocol import added_tokens
+from attentest.progress import Listener
+from attentest.studies.steps import sinks as sinks_step
 from attentest.text.aside import set_aside
-from attentest.text.batches import Batch, batch_of_sequences, make_batch
+from attentest.text.batches import TOKENS_AT_ONCE, Batch, batch_of_sequences, inference_batches, make_batch
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.take import take_pretrained
 from attentest.trials import hold, make_trial, subject_of
-from attentest.trials.reading import read
-from attentest.trials.sinks import judged_without_sinks, look_for_sinks, texts_for_sinks
+from attentest.trials import sinks as searching
+from attentest.trials.reading import read, readings
+from attentest.trials.sinks import SinkSearch, judged_without_sinks, look_for_sinks, texts_for_sinks
+from attentest.trials.subject import some_of
 
 transformers = pytest.importorskip("transformers")
 CLOSE = 1e-5  # float32 of another batch of the same texts
@@ -73,7 +79,7 @@ def test_a_network_made_to_have_a_sink_has_it_found(with_sink: attentest.Run) ->
     assert (sink.name, sink.place, sink.stands) == ("the", None, 1)
     assert with_sink.vocabulary.tokens[sink.piece or 0] == "the"
     assert sink.weight > 0.9
-    shares = [row for n, row in enumerate(with_sink.shares) if n in texts_for_sinks(120)]
+    shares = [row for n, row in enumerate(with_sink.shares) if n in texts_for_sinks(with_sink.test_data())]
     held = [max(row) for row in shares]  # the word has most weight in each of these texts
     assert sink.weight == pytest.approx(np.mean(held), abs=CLOSE)
     assert sink.times == pytest.approx(np.sum(held) / sum(1 / len(row) for row in shares), rel=1e-4)
@@ -87,18 +93,62 @@ def test_one_without_has_none(encoder_run: attentest.Run, with_sink: attentest.R
     assert look_for_sinks(seen).sinks == []  # without its sink it has no other
 
 
+def test_the_search_computes_as_trials_do_and_in_as_much_memory(
+    with_sink: attentest.Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, torch.dtype]] = []
+
+    def noted(model: Pretrained, *given: Any) -> Any:
+        asked.append((given[3], next(model.network.parameters()).dtype))
+        return readings(model, *given)
+
+    monkeypatch.setattr(searching, "readings", noted)
+    for number, more in enumerate(({}, {"dtype": "bfloat16", "memory": 1})):
+        (tmp_path / str(number)).mkdir()
+        sinks_step.run({"device": "cpu", **more}, {"run": with_sink.path}, tmp_path / str(number), Listener())
+    longest = int(with_sink.test_data().sequences.lengths.max())
+    one = longest + added_tokens(with_sink.model)  # the least
+    assert asked == [(TOKENS_AT_ONCE, torch.float32), (one, torch.bfloat16)]
+    usual, coarse = (sinks_step.read_search(tmp_path / name) for name in "01")
+    assert usual == look_for_sinks(with_sink)
+    assert coarse == look_for_sinks(with_sink.computed_in("bfloat16"), memory=1) != usual
+
+
 @pytest.mark.parametrize(("texts", "looked_at"), [(1, 0), (12, 6), (60, 30), (100, 40), (1000, 200), (5000, 400)])
-def test_other_texts_than_those_that_are_judged_first(texts: int, looked_at: int) -> None:
-    rows = texts_for_sinks(texts)
+def test_other_texts_than_those_that_are_judged_first(texts: int, looked_at: int, with_sink: attentest.Run) -> None:
+    rows = texts_for_sinks(replace(with_sink.test_data(), rows=np.arange(texts)))
     assert len(rows) == len(set(rows.tolist())) == looked_at
-    first = np.random.default_rng(0).permutation(np.arange(texts))[: texts - looked_at]  # as `subject_of` takes them
+    first = some_of(np.arange(texts), texts - looked_at)
     assert not set(first.tolist()) & set(rows.tolist())
+
+
+def test_of_texts_in_windows_one_row_is_looked_at_and_none_is_judged(with_sink: attentest.Run) -> None:
+    """As if each three of the 120 rows were windows of one text."""
+    windows = replace(with_sink.test_data(), rows=np.arange(120) // 3)
+    rows = texts_for_sinks(windows)
+    searched = set(windows.rows[rows].tolist())
+    assert len(rows) == len(searched) == 20  # half of 40 texts
+    assert set(rows.tolist()) <= set(windows.one_of_each_text(np.arange(120)).tolist())
+    every = replace(subject_of(with_sink), data=windows)  # all windows of all texts
+    judged = judged_without_sinks(every)
+    assert len(judged.rows) == judged.signature["texts"] == 60
+    assert not set(windows.rows[judged.rows].tolist()) & searched
+    first = replace(every, rows=some_of(windows.one_of_each_text(np.arange(120)), 20))  # as `subject_of` takes them
+    assert np.array_equal(judged_without_sinks(first).rows, first.rows)
+
+
+def test_in_a_single_text_nobody_looks_for_sinks(tmp_path: Path) -> None:
+    texts: dict[str, Any] = {"text": [f"the plot was good {n}" for n in range(10)], "label": ["good", "bad"] * 5}
+    corpus = attentest.load({**texts, "split": ["train"] * 8 + ["dev", "test"]}, name="one", split="split")
+    run = attentest.open_run(take_pretrained(corpus, save_with_sink(tmp_path / "theirs"), tmp_path / "run").path)
+    assert len(run.test_data().rows) == 1
+    assert look_for_sinks(run) == SinkSearch(0, False, [])
 
 
 def test_texts_that_sinks_were_found_on_are_not_judged_without_them(with_sink: attentest.Run) -> None:
     whole = judged_without_sinks(subject_of(with_sink))
     assert len(whole.rows) == whole.signature["texts"] == 80
-    assert not set(whole.rows.tolist()) & set(texts_for_sinks(120).tolist())
+    assert not set(whole.rows.tolist()) & set(texts_for_sinks(whole.data).tolist())
     some = subject_of(with_sink, texts=50)
     assert np.array_equal(judged_without_sinks(some).rows, some.rows)
 
@@ -256,6 +306,36 @@ def test_of_a_text_without_its_only_item_the_sinks_are_left(with_sink: attentest
     assert (alone - expected).abs().max() <= CLOSE
 
 
+def test_of_a_pair_without_items_the_second_text_stays(pairs: attentest.Run) -> None:
+    """With its items, as it does where sinks count."""
+    for run in (pairs, pairs.seen(View(sinks=sinks_of(pairs)))):
+        data = run.test_data()
+        batch = make_batch(data, some(data))
+        model, _ = model_of(run).at_site(run.model.sites[-1], batch)
+        with torch.no_grad():
+            found = model.decode_empty(model.encode(batch)).softmax(-1)
+            for row in some(data):
+                begin, end = data.sequences.offsets[row : row + 2]
+                places = np.arange(end - begin) if data.aside is None else data.aside.places[begin:end]
+                assert data.sentences is not None
+                first = places[data.sentences[begin:end] == 0]
+                assert (found[row] - without(pairs, row, set(first.tolist()))).abs().max() <= CLOSE
+
+
+def test_the_only_item_of_a_pair_may_stand_in_its_second_text(pairs: attentest.Run) -> None:
+    usual = pairs.test_data()
+    assert usual.sentences is not None
+    own = usual.sequences[0].tolist()
+    place = next(n for n, token in enumerate(own) if usual.sentences[n] == 1 and own.count(token) == 1)
+    seen = pairs.seen(View(sinks=Sinks(tuple({*own} - {own[place]}))))
+    batch = make_batch(seen.test_data(), np.array([0]))
+    assert batch.mask.sum() == 1
+    model, _ = model_of(seen).at_site(seen.model.sites[-1], batch)
+    with torch.no_grad():
+        expected = without(pairs, 0, {place})
+    assert (removed_probabilities(model, batch)[0, 0] - expected).abs().max() <= CLOSE
+
+
 def test_padding_and_batches_change_nothing(either: attentest.Run) -> None:
     seen = either.seen(View(sinks=sinks_of(either)))
     data = seen.test_data()
@@ -280,6 +360,31 @@ def test_a_batch_keeps_its_sinks_wherever_it_goes(with_sink: attentest.Run) -> N
         expected = model_of(with_sink).layout.lay_out(make_batch(with_sink.test_data(), np.array([3, 1, 3]))).input_ids
         width = expected.shape[1]
         assert torch.equal(found[:, :width], expected)
+
+
+def test_sinks_count_where_lengths_mean_memory(with_sink: attentest.Run) -> None:
+    seen = with_sink.seen(View(sinks=sinks_of(with_sink)))
+    data, model, most = seen.test_data(), model_of(seen), 60
+    sizes: list[int] = []
+
+    def note(_network: Any, _inputs: Any, options: dict[str, Any]) -> None:
+        sizes.append(options["input_ids"].numel())
+
+    handle = model.network.register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        batches = list(inference_batches(data, some(data, 40), most, added_tokens(model)))
+        assert sorted(row for batch in batches for row in batch.rows.tolist()) == list(range(40))
+        laid_out = [model.layout.lay_out(batch).input_ids.numel() for batch in batches]
+        texts = make_batch(data, some(data, 4))
+        removed_probabilities(model, texts, max_padded=most)
+        kept = texts.mask & (torch.arange(texts.mask.shape[1]) > 0)
+        copies = torch.arange(4).repeat_interleave(2)
+        kept = torch.stack((texts.mask, kept), 1).flatten(0, 1)
+        left_probabilities(model, texts, copies, kept, max_padded=most)
+    finally:
+        handle.remove()
+    assert most / 2 < max(laid_out) <= most
+    assert most / 2 < max(sizes) <= most
 
 
 @pytest.mark.parametrize("trial", ["uniform", "erasure", "correlation", "rationale", "permutation", "removal"])

@@ -35,7 +35,7 @@ def test_sizes_are_read(written: str, size: int) -> None:
 
 @pytest.mark.parametrize("written", ["", "much", "-1GB", "0", "0.0001", "2XB", "1e9"])
 def test_what_is_no_size_is_refused(written: str) -> None:
-    with pytest.raises(InputError, match="is not a size; write it as 500MB or 2GB"):
+    with pytest.raises(InputError, match=f"^The memory '{written}' is not a size; write it as 500MB or 2GB"):
         size_of(written)
 
 

@@ -164,9 +164,10 @@ def _length_groups(lengths: Int[Tensor, "batch"], max_padded: int, shortest: int
 
 
 def _further(model: AttentionModel, batch: Batch) -> int:
-    """Tokens that are read with each text: those of the second one, and those that the model adds."""
+    """Tokens that are read with each text: those of the second one, those set aside, and those that the model adds."""
     second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
-    return second + added_tokens(model)
+    aside = 0 if batch.aside is None else batch.aside.shape[1]
+    return second + aside + added_tokens(model)
 
 
 def _at_once(model: AttentionModel, batch: Batch, max_padded: int) -> int:

@@ -443,7 +443,8 @@ class _Block:
         """Whether there are sinks is known when the model is: trials without them are planned, and may have nothing to
         do."""
         name, run = f"look for sinks of {self._label(BASE)}", self.trained[BASE]
-        return self.plan.add(name, f"{STEPS}.sinks:run", {}, {"run": run}, places=self.places, seconds=START)
+        work, inputs = f"{STEPS}.sinks:run", {"run": run}
+        return self.plan.add(name, work, self._coarse, inputs, places=self.places, seconds=START)
 
     def _instances(self) -> Step:
         """Heat maps; with those of the adversaries that were trained, if there are any."""

@@ -166,6 +166,8 @@ def inference_batches(
     """All of `rows`, shortest first, at most `max_padded` tokens (padding counted) a batch; a model may have `added`
     tokens to each text."""
     lengths = data.sequences.lengths[rows] + added
+    if data.aside is not None:
+        lengths = lengths + data.aside.sequences.lengths[rows]
     order = np.argsort(lengths, kind="stable")
     if data.second is not None:
         lengths = lengths + data.second.lengths[rows]

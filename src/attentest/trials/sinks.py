@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from attentest.models.pretrained.sinks import FIRST, Sink, enough_texts, find_sinks
+from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import Sequences
 from attentest.training.run import Run
 from attentest.trials.reading import readings
@@ -42,22 +43,28 @@ class SinkSearch:
         return [Sink(one.piece, one.place, one.stands, one.weight, one.times) for one in self.sinks]
 
 
-def texts_for_sinks(count: int) -> np.ndarray:
-    """Which of a run's test texts: the last of the order whose first ones trials judge, and no more than half."""
+def texts_for_sinks(data: TokenizedCorpus) -> np.ndarray:
+    """Which of a run's test texts, a row of each: the last of the order whose first ones trials judge, and no more than
+    half."""
+    rows = data.one_of_each_text(np.arange(len(data.rows)))
+    count = len(rows)
     wanted = min(MOST, max(round(SHARE * count), min(FEWEST, count // 2)))
-    rows: np.ndarray = np.sort(np.random.default_rng(0).permutation(count)[count - wanted :])
-    return rows
+    found: np.ndarray = np.sort(np.random.default_rng(0).permutation(rows)[count - wanted :])
+    return found
 
 
 def judged_without_sinks(subject: Subject) -> Subject:
-    """The subject without the texts that its sinks were found on."""
-    rows = np.setdiff1d(subject.rows, texts_for_sinks(len(subject.data.rows)))
+    """The subject without the texts that its sinks were found on, in whatever windows."""
+    texts = subject.data.rows
+    rows = subject.rows[~np.isin(texts[subject.rows], texts[texts_for_sinks(subject.data)])]
     return replace(subject, rows=rows, signature={**subject.signature, "texts": len(rows)})
 
 
-def look_for_sinks(run: Run, device: str = "cpu") -> SinkSearch:
-    subject = subject_of(run, device=device)
-    rows = texts_for_sinks(len(subject.data.rows))
+def look_for_sinks(run: Run, device: str = "cpu", memory: int | None = None) -> SinkSearch:
+    subject = subject_of(run, device=device, memory=memory)
+    rows = texts_for_sinks(subject.data)
+    if not len(rows):
+        return SinkSearch(0, False, [])
     sequences = subject.data.sequences
     weights: dict[int, np.ndarray] = {}
     predicted: dict[int, int] = {}

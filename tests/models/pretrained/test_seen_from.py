@@ -75,6 +75,23 @@ def test_seen_from_any_layer_it_gives_what_the_network_gives(architecture: str, 
         assert not reading.attention[~reading.mask].any()
 
 
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize("architecture", ["GPT2", "Llama"])
+def test_a_text_that_ends_in_the_id_of_padding(architecture: str, side: Side) -> None:
+    """The head reads the last token with another id, and not the last one of the text."""
+    bare = replace(layout(side), single=Frame((), (), (), (0,)))
+    model = Pretrained(classifier(architecture), bare, range(CLASSES))
+    assert model.about.row_alone
+    batch = batch_of_sequences([np.array(ids) for ids in ([7, 8, 9, PAD], [5, 6], [4, 11, PAD, PAD, 12, PAD])])
+    plain = logits(model.network, bare.lay_out(batch).arguments)
+    reading = reading_of(model, batch)
+    with torch.no_grad():
+        for found in (model.whole(batch), model(batch)[0], reading.logits):
+            assert (found - plain).abs().max() <= EXACT
+        variants = model.decode_variants(reading.encoded, reading.weights.unsqueeze(1))
+        assert (variants.squeeze(1) - plain).abs().max() <= EXACT
+
+
 @pytest.mark.parametrize("head", [None, 1])
 @pytest.mark.parametrize("architecture", SOME)
 def test_given_weights_do_what_they_do_in_the_whole_network(architecture: str, head: int | None) -> None:

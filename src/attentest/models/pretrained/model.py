@@ -123,7 +123,7 @@ class Pretrained(nn.Module):
         Of its last layer nothing runs but the token that the head reads, where it can run alone.
         """
         inputs = self.layout.lay_out(batch)
-        if self.about.row_alone and self.projection != "uniform":
+        if self.projection != "uniform" and self.decides_alone(inputs.input_ids, inputs.attention_mask):
             return self._run_row(inputs)[0]
         return self.whole_of(inputs.arguments)
 
@@ -163,7 +163,8 @@ class Pretrained(nn.Module):
     def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:
         """For training: logits, and the weights of the last layer as they are shown."""
         last, inputs = self._last, self.layout.lay_out(batch)
-        if last.one_row and last.shows_rows and self.about.row_alone and self.projection != "uniform":
+        alone = self.projection != "uniform" and self.decides_alone(inputs.input_ids, inputs.attention_mask)
+        if last.one_row and last.shows_rows and alone:
             logits, weights = self._run_row(inputs)
             return logits, {last.site: last.shown(weights.unsqueeze(2), inputs, batch)}
         found: list[Tensor] = []
@@ -177,6 +178,16 @@ class Pretrained(nn.Module):
         with replaced(self.network, record, self.changed_sites([last.site])):
             logits = self.logits(self.network(**inputs.arguments))
         return logits, {last.site: last.shown(found[0], inputs, batch)}
+
+    def decides_alone(self, ids: Int[Tensor, "batch positions"], mask: Int[Tensor, "batch positions"]) -> bool:
+        """Whether the token that the head reads can run alone in the last layer.
+
+        Heads that read the last token look for it by its id: where a text ends in that of padding, they read another.
+        """
+        if not self.about.row_alone or self.about.decision != "last":
+            return self.about.row_alone
+        last = deciding_places("last", mask).unsqueeze(1)
+        return not bool((ids.gather(1, last) == self.layout.pad).any())
 
     def _run_row(self, inputs: Inputs) -> tuple[Float[Tensor, "batch classes"], Float[Tensor, "batch heads keys"]]:
         """Logits, and the weights of the token that the head reads."""

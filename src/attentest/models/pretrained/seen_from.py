@@ -130,7 +130,9 @@ class SeenFrom:
         assert isinstance(encoded, LayerEncoded)
         assert encoded.places is not None
         assert encoded.attention_mask is not None
-        gone = torch.zeros_like(encoded.attention_mask).scatter_add(1, encoded.places, encoded.mask.long()) > 0
+        items = encoded.mask if encoded.second is None else encoded.mask & ~encoded.second
+        items = torch.where(items.any(1, keepdim=True), items, encoded.mask)  # or nothing would be gone
+        gone = torch.zeros_like(encoded.attention_mask).scatter_add(1, encoded.places, items.long()) > 0
         left = encoded.attention_mask.bool() & ~gone
         if not left.any(1).all():
             return encoded.hidden.new_zeros(len(left), len(self.model.classes))
@@ -212,7 +214,7 @@ class SeenFrom:
 
     def decode(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch classes"]:
         assert isinstance(encoded, LayerEncoded)
-        if self.one_row and self.model.about.row_alone and not encoded.hidden.requires_grad:
+        if self._runs_rows(encoded) and not encoded.hidden.requires_grad:
             return self._decoded_rows(encoded, weights[self.site].unsqueeze(1)).squeeze(1)
         return self._decoded(encoded, self._whole(weights[self.site], encoded))
 
@@ -227,7 +229,7 @@ class SeenFrom:
         assert isinstance(some, LayerEncoded)
         assert some.states is not None
         weights = pad(weights, (0, some.mask.shape[1] - weights.shape[-1]))
-        if self.one_row and self.model.about.row_alone:
+        if self._runs_rows(some):
             return self._decoded_rows(some, weights)
         texts, variants = weights.shape[:2]
         every = torch.arange(texts, device=weights.device).repeat_interleave(variants)
@@ -238,6 +240,11 @@ class SeenFrom:
             for text, chunk in zip(every.split(at_once), flat.split(at_once), strict=True)
         ]
         return torch.cat(found).reshape(texts, variants, -1)
+
+    def _runs_rows(self, encoded: LayerEncoded) -> bool:
+        assert encoded.input_ids is not None
+        assert encoded.attention_mask is not None
+        return self.one_row and self.model.decides_alone(encoded.input_ids, encoded.attention_mask)
 
     def row_shares(self, encoded: Encoded) -> Float[Tensor, "batch *rows"]:
         """In proportion to the mass that a row has on the items: a head that looks at special tokens says little."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from attentest.files import read_as, write_json
+from attentest.models.pretrained.precision import AUTO
 from attentest.models.pretrained.sinks import Sinks
 from attentest.progress import Listener
 from attentest.training.run import Run, choose_device
@@ -17,7 +18,8 @@ FILE = "sinks.json"
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
-    found = look_for_sinks(Run(inputs["run"]), str(choose_device(settings["device"])))
+    examined = Run(inputs["run"]).computed_in(settings.get("dtype", AUTO))
+    found = look_for_sinks(examined, str(choose_device(settings["device"])), settings.get("memory"))
     write_json(out / FILE, asdict(found))
 
 
