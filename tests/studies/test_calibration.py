@@ -370,7 +370,7 @@ def test_a_small_zoo_from_its_plan_to_its_page(tiny: None, tmp_path: Path) -> No
         assert (tmp_path / "out" / name).is_file()
     signature = read_as(tmp_path / "out" / FILE, Calibration).signature
     assert signature["models"] == len(single)
-    assert (len(signature["steps"]), signature["training"]["hidden"]) == (16, calibrations.TRAINING["hidden"])
+    assert (len(signature["steps"]), signature["rows"]) == (16, TINY_ZOO.rows)
 
 
 def test_a_dry_run_tells_the_steps(tiny: None, command: Program, tmp_path: Path) -> None:
