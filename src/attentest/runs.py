@@ -12,9 +12,11 @@ import numpy as np
 from attentest import training
 from attentest.audits import Audit, audit
 from attentest.display.heatmaps import Heatmaps
+from attentest.errors import InputError
 from attentest.studies.run_study import USUAL, RunningGiven
 from attentest.training import run_texts
 from attentest.training.keywords import takes
+from attentest.translation.folder import is_translation_run
 from attentest.trials import Finding
 from attentest.trials import trial as put_on_trial
 from attentest.trials.base import Trial
@@ -81,4 +83,13 @@ def _mine(make: Callable[Given, training.Run]) -> Callable[Given, Run]:
 
 train = _mine(training.train)
 finetune = _mine(training.finetune)
-open_run = _mine(training.open_run)
+
+
+@wraps(training.open_run)
+def open_run(path: str | Path) -> Run:
+    if isinstance(path, str | Path) and is_translation_run(Path(path)):
+        raise InputError(
+            f"{path} is a translation run: what reads texts with labels does not apply to it. Use it with attentest "
+            "translate, or attentest.open_translation(…)."
+        )
+    return Run(path)
