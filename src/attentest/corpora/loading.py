@@ -49,12 +49,12 @@ def load(
     in a corpus's original layout. It may also be data in memory: a dict of columns, a list of dicts, a pandas or
     polars DataFrame, an Arrow table, a Hugging Face dataset, or a dict of these with one for each split.
 
-    `text`, `label`, `second`, `split`, `id` and `rationale` name the columns of a file or frame; `target` names the column
-    with translations, or the file whose lines are translations of those of `source`; `positive` is the
-    positive one of two classes; `name` is what the corpus is called in results; `separator` stands between the
-    columns of a csv file, if it should not be guessed; `rows` takes a random sample; `plant` is the share of rows that
-    get a new label and a made-up word that tells it, marked as their rationale; other options go to the corpus
-    (`difficulty=0.5` for planted).
+    `text`, `label`, `second`, `split`, `id` and `rationale` name the columns of a file or frame; `target` names the
+    column with translations, or the file whose lines translate those of `source`; `positive` is the positive one of
+    two classes; `name` is what the corpus is called in results; `separator` stands between the columns of a csv file,
+    if it should not be guessed; `rows` takes a random sample; `plant` is the share of rows that get a new label and a
+    made-up word that tells it, marked as their rationale; other options go to the corpus (`difficulty=0.5` for
+    planted).
     """
     asked = {"text": text, "label": label, "second": second, "split": split, "id": id, "rationale": rationale}
     asked["target"] = target

@@ -99,10 +99,8 @@ def _corpus(
         columns["second"] += [pair[1] for _, pair in full]
         empty = sorted({number for number, _ in pairs} - {number for number, _ in full})
         if empty:
-            where = " and ".join(dict.fromkeys(file.name for file in files[split]))
-            notes.append(
-                f"Dropped {len(empty):,} of {len(pairs):,} pairs with an empty line on a side ({where}, {_named(empty)})."
-            )
+            where = f"{' and '.join(dict.fromkeys(file.name for file in files[split]))}, {_named(empty)}"
+            notes.append(f"Dropped {len(empty):,} of {len(pairs):,} pairs with an empty line on a side: {where}.")
     if "" in sides:
         del columns["split"]
     return build_corpus(name, columns, kind="generation", notes=notes)

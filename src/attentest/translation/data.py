@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -81,9 +81,9 @@ def read_corpus(corpus: Corpus, settings: TranslationText, listener: Listener | 
         raise InputError(f"Every training pair has more than {settings.max_tokens} tokens; set `max_tokens` higher.")
     source = flat([lists[0][row][: settings.max_tokens] for row in kept])
     target = flat([np.append(lists[1][row][: settings.max_tokens], np.int32(END)) for row in kept])
-    data = ParallelData(corpus, *found, source, target, kept)
+    data = ParallelData(corpus, found[0], found[1], source, target, kept)
     notes = [*_about_long(int((long & train).sum()), int((long & ~train).sum()), settings.max_tokens), *_describe(data)]
-    return ParallelData(corpus, *found, source, target, kept, tuple(notes))
+    return replace(data, notes=tuple(notes))
 
 
 def _about_long(dropped: int, cut: int, most: int) -> Iterator[str]:
@@ -100,8 +100,8 @@ def _describe(data: ParallelData) -> Iterator[str]:
         for side in (data.source, data.target)
     ]
     yield (
-        f"{len(data.rows):,} pairs of {data.source.lengths.mean():.0f} and {data.target.lengths.mean() - 1:.0f} tokens on "
-        f"average, vocabularies {len(data.source_tokens):,} and {len(data.target_tokens):,}, "
+        f"{len(data.rows):,} pairs of {data.source.lengths.mean():.0f} and {data.target.lengths.mean() - 1:.0f} tokens "
+        f"on average, vocabularies {len(data.source_tokens):,} and {len(data.target_tokens):,}, "
         f"{100 * unknown[0]:.1f} % and {100 * unknown[1]:.1f} % of test tokens unknown."
     )
 

@@ -13,7 +13,15 @@ from jaxtyping import Int
 from attentest.errors import InputError
 from attentest.training.fine_tuning import FineTuningOptimizer
 from attentest.training.fit import Progress
-from attentest.translation.data import Pairs, ParallelData, by_length, make_pairs, make_sources, training_batches
+from attentest.translation.data import (
+    Pairs,
+    ParallelData,
+    by_length,
+    make_pairs,
+    make_sources,
+    training_batches,
+    training_order,
+)
 from attentest.translation.interventions import Intervention
 from attentest.translation.model import Translator
 from attentest.translation.scores import bleu
@@ -82,8 +90,6 @@ def _is_over(progress: Progress, settings: TranslationTraining) -> bool:
 
 def batches_of_an_epoch(data: ParallelData, settings: TranslationTraining) -> int:
     """Of the first one; others may have a few more or fewer, as their noise differs."""
-    from attentest.translation.data import training_order
-
     train = data.of_split("train")
     lengths = data.source.lengths[train], data.target.lengths[train]
     return len(training_order(*lengths, settings.batch_tokens, np.random.default_rng([settings.seed, 1])))

@@ -32,8 +32,8 @@ from attentest.translation.tokens import END, UNKNOWN, Tokens, read_tokens
 
 @dataclass(frozen=True)
 class Translation:
-    """Of one sentence. `weights` are those of each site, heads × queries × keys: queries of decoder sites are the target's
-    tokens, each at the step that gives it, and the keys of `cross` and `across` the source's."""
+    """Of one sentence. `weights` are those of each site, heads × queries × keys: queries of decoder sites are the
+    target's tokens, each at the step that gives it, and the keys of `cross` and `across` the source's."""
 
     source: str
     text: str

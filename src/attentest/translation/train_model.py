@@ -74,8 +74,8 @@ def train_translation(
         )
     if corpus.kind != "generation":
         raise InputError(
-            f"{corpus.name} is a corpus of texts with labels; a translation model needs translations: name their column "
-            "with `target`."
+            f"{corpus.name} is a corpus of texts with labels; a translation model needs translations: name their "
+            "column with `target`."
         )
     check_library()
     chosen = sort_translation_settings(corpus, settings)

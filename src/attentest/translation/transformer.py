@@ -43,7 +43,8 @@ class Attention(nn.Module):
         return left
 
     def _in_heads(self, states: States) -> InHeads:
-        return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        apart: Tensor = states.unflatten(-1, (self.heads, -1))  # type: ignore[no-untyped-call]
+        return apart.transpose(1, 2)
 
 
 class Wide(nn.Sequential):
@@ -76,6 +77,24 @@ class DecoderLayer(nn.Module):
         self.norm_attention, self.norm_across, self.norm_wide = (nn.LayerNorm(hidden) for _ in range(3))
         self.drop = nn.Dropout(dropout)
 
+    def forward(
+        self,
+        number: int,
+        states: States,
+        past: tuple[InHeads, InHeads],
+        source: tuple[InHeads, InHeads],
+        allowed: tuple[Allowed, Allowed],
+        change: Change,
+    ) -> tuple[States, tuple[InHeads, InHeads]]:
+        """States, and the keys and values of all steps so far; `past` are those before, `allowed` of both sites."""
+        normed = self.norm_attention(states)
+        new = self.attention.keys_and_values(normed)
+        keys, values = (torch.cat(both, 2) for both in zip(past, new, strict=True))
+        states = states + self.drop(self.attention(f"decoder.{number}", normed, keys, values, allowed[0], change))
+        normed = self.norm_across(states)
+        states = states + self.drop(self.across(f"across.{number}", normed, *source, allowed[1], change))
+        return states + self.drop(self.wide(self.norm_wide(states))), (keys, values)
+
 
 class Transformer(Translator):
     def __init__(self, settings: TranslationModel, source_size: int, target_size: int) -> None:
@@ -97,6 +116,7 @@ class Transformer(Translator):
         states = self.norm_encoder(states)
         memory: Tensors = {"mask": mask}
         for i, layer in enumerate(self.decoder):
+            assert isinstance(layer, DecoderLayer)
             memory[f"keys.{i}"], memory[f"values.{i}"] = layer.across.keys_and_values(states)
         return memory
 
@@ -120,20 +140,15 @@ class Transformer(Translator):
     ) -> tuple[States, Tensors]:
         """Outputs of these steps, and the keys and values of all steps so far."""
         queries = inputs.shape[1]
-        states, change, kept = self._entered(self.target, inputs, first), steps(first), dict(state)
+        states, change = self._entered(self.target, inputs, first), steps(first)
+        kept: Tensors = {}
         source = memory["mask"][:, None, None].expand(-1, -1, queries, -1)
         past = torch.ones(queries, first + queries, dtype=torch.bool, device=inputs.device).tril(first)[None, None]
         past = past.expand(len(inputs), -1, -1, -1)
         for i, layer in enumerate(self.decoder):
-            normed = layer.norm_attention(states)
-            for name, new in zip(("keys", "values"), layer.attention.keys_and_values(normed), strict=True):
-                kept[f"{name}.{i}"] = torch.cat((kept[f"{name}.{i}"], new), 2)
-            own = kept[f"keys.{i}"], kept[f"values.{i}"]
-            states = states + layer.drop(layer.attention(f"decoder.{i}", normed, *own, past, change))
-            across = memory[f"keys.{i}"], memory[f"values.{i}"]
-            normed = layer.norm_across(states)
-            states = states + layer.drop(layer.across(f"across.{i}", normed, *across, source, change))
-            states = states + layer.drop(layer.wide(layer.norm_wide(states)))
+            before, across = (_of_layer(tensors, i) for tensors in (state, memory))
+            states, (keys, values) = layer(i, states, before, across, (past, source), change)
+            kept |= {f"keys.{i}": keys, f"values.{i}": values}
         return self.norm_decoder(states), kept
 
     def _entered(self, embedding: nn.Embedding, ids: Int[Tensor, "batch tokens"], first: int) -> States:
@@ -142,3 +157,7 @@ class Transformer(Translator):
         vectors = embedding(ids) * size**0.5
         entered: Tensor = self.drop(vectors + sinusoids(first + ids.shape[1], size, vectors)[first:])
         return entered
+
+
+def _of_layer(tensors: Tensors, number: int) -> tuple[InHeads, InHeads]:
+    return tensors[f"keys.{number}"], tensors[f"values.{number}"]
