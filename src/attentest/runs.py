@@ -12,11 +12,10 @@ import numpy as np
 from attentest import training
 from attentest.audits import Audit, audit
 from attentest.display.heatmaps import Heatmaps
-from attentest.errors import InputError
 from attentest.studies.run_study import USUAL, RunningGiven
 from attentest.training import run_texts
 from attentest.training.keywords import takes
-from attentest.translation.folder import is_translation_run
+from attentest.translation.folder import refuse_translation_run
 from attentest.trials import Finding
 from attentest.trials import trial as put_on_trial
 from attentest.trials.base import Trial
@@ -87,9 +86,6 @@ finetune = _mine(training.finetune)
 
 @wraps(training.open_run)
 def open_run(path: str | Path) -> Run:
-    if isinstance(path, str | Path) and is_translation_run(Path(path)):
-        raise InputError(
-            f"{path} is a translation run: what reads texts with labels does not apply to it. Use it with attentest "
-            "translate, or attentest.open_translation(…)."
-        )
+    if isinstance(path, str | Path):
+        refuse_translation_run(Path(path))
     return Run(path)

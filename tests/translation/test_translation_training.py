@@ -18,6 +18,7 @@ from tiny_translators import TINY, WORDS, toy_corpus
 
 import attentest
 from attentest.errors import InputError
+from attentest.files import read_table
 from attentest.training import Listener
 from attentest.translation import TranslationRun
 from attentest.translation.folder import FILES
@@ -162,7 +163,7 @@ def test_weights_that_are_not_learned_are_those_of_training_and_translation(fixe
 def test_patience_stops_early(tmp_path: Path) -> None:
     settings = SETTINGS | {"epochs": 30, "patience": 1, "lr": 1e-9, "warmup": 0.0}
     run = attentest.train_translation(toy_corpus(40), tmp_path / "run", **settings)
-    assert attentest.files.read_table(run.path / "history.parquet").num_rows == 2
+    assert read_table(run.path / "history.parquet").num_rows == 2
 
 
 def test_other_runs_and_other_files_are_respected(tmp_path: Path) -> None:

@@ -59,6 +59,15 @@ def is_translation_run(folder: Path) -> bool:
     return is_file(folder / RUN)
 
 
+def refuse_translation_run(folder: Path) -> None:
+    """For what reads texts with labels."""
+    if is_translation_run(folder):
+        raise InputError(
+            f"{folder} is a translation run: what reads texts with labels does not apply to it. Use it with attentest "
+            "translate, or attentest.open_translation(…)."
+        )
+
+
 def read_run(folder: Path) -> tuple[RunRecord, dict[str, Any]]:
     """The record of a run, and its settings as they were written."""
     content = read_json(folder / RUN)

@@ -117,9 +117,11 @@ class OtherWeights:
     seed: int = setting(0, "Random seed for random and permuted weights.", least=0, most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
-        if self.weights is not None:
-            check_values(self)
-        elif self.site or self.head is not None:
+        if self.weights is not None and self.weights not in KINDS:
+            raise unknown_name("weights", self.weights, KINDS)
+        for one in settings_of(type(self)):
+            one.check_bounds(getattr(self, one.name))
+        if self.weights is None and (self.site or self.head is not None):
             raise InputError("`site` and `head` say where weights are replaced; say with `weights` by which.")
 
 

@@ -43,7 +43,7 @@ class Attention(nn.Module):
         return left
 
     def _in_heads(self, states: States) -> InHeads:
-        apart: Tensor = states.unflatten(-1, (self.heads, -1))  # type: ignore[no-untyped-call]
+        apart: Tensor = states.unflatten(-1, (self.heads, -1))
         return apart.transpose(1, 2)
 
 
