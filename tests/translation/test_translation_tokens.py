@@ -19,7 +19,7 @@ from attentest.translation.data import (
     training_order,
 )
 from attentest.translation.settings import TranslationText
-from attentest.translation.tokens import END, SPECIAL, UNKNOWN, learn_tokens, read_tokens, spelled
+from attentest.translation.tokens import END, SPECIAL, UNKNOWN, learn_tokens, nothing_known, read_tokens, spelled
 
 TEXTS = [text for pair in toy_pairs(40) for text in pair]
 SETTINGS = {
@@ -50,7 +50,11 @@ def test_special_tokens_that_a_text_spells_out_are_text(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_unknown_scripts_are_unknown_tokens(kind: str) -> None:
-    assert set(learn_tokens(TEXTS, SETTINGS[kind]).ids("你好 世界")) == {UNKNOWN}
+    tokens = learn_tokens(TEXTS, SETTINGS[kind])
+    found = tokens.ids("你好 世界")
+    assert UNKNOWN in found
+    assert nothing_known(tokens, found)
+    assert not nothing_known(tokens, tokens.ids("你好 dogs"))
 
 
 def test_rare_words_and_those_beyond_the_size_are_unknown() -> None:
@@ -61,7 +65,7 @@ def test_rare_words_and_those_beyond_the_size_are_unknown() -> None:
 
 def test_words_are_spelled_as_people_write() -> None:
     for text in ("a dog, a cat.", 'he says "run!" (twice)', "it's a t-shirt", "don't: 50%", "„Hund“"):
-        words = learn_tokens([text], TranslationText(min_frequency=1)).words(text)
+        words = learn_tokens([text], TranslationText(lower=False)).words(text)
         assert spelled(words).replace(" “", "“") == text  # German opens below and closes where English opens
 
 
@@ -81,7 +85,7 @@ def test_long_pairs_are_dropped_in_training_and_cut_elsewhere() -> None:
     data = read_corpus(corpus, TranslationText(max_tokens=9))
     assert 20 not in data.rows
     assert data.target.lengths.max() == 10  # with the end
-    assert data.target[-1][-1] == END
+    assert data.target[len(data.rows) - 1][-1] == END
     assert data.notes[:2] == (
         "Dropped 1 training pairs with more than 9 tokens on a side (`max_tokens`).",
         "Cut 1 dev and test pairs to 9 tokens on a side; references stay whole.",

@@ -34,8 +34,8 @@ def contents(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory: pytest.TempPathFactory) -> TranslationRun:
     folder = tmp_path_factory.mktemp("learned") / "run"
-    settings = {"hidden": 32, "heads": 2, "layers": 1, "wide": 32, "lr": 0.01, "epochs": 12, "batch_tokens": 200}
-    return attentest.train_translation(toy_corpus(), folder, model="transformer", seed=1, **settings)
+    settings: dict[str, Any] = {"hidden": 32, "heads": 2, "layers": 2, "wide": 32, "lr": 0.01, "epochs": 8}
+    return attentest.train_translation(toy_corpus(300), folder, model="transformer", batch_tokens=150, **settings)
 
 
 def test_a_small_model_learns_to_translate_and_needs_its_weights(learned: TranslationRun) -> None:
@@ -192,7 +192,7 @@ def test_damage_is_told(tmp_path: Path, learned: TranslationRun) -> None:
     with pytest.raises(InputError, match=r"model\.safetensors is damaged"):
         attentest.open_translation(copy).translate("two dogs")
     text = (copy / "translation.json").read_text(encoding="utf-8")
-    (copy / "translation.json").write_text(text.replace('"layers": 1', '"layers": "one"'), encoding="utf-8")
+    (copy / "translation.json").write_text(text.replace('"layers": 2', '"layers": "two"'), encoding="utf-8")
     with pytest.raises(InputError, match="layers"):
         attentest.open_translation(copy)
 

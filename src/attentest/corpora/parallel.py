@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from attentest.corpora.build import SPLIT_NAMES, build_corpus
-from attentest.corpora.corpus import Corpus
+from attentest.corpora.corpus import SPLITS, Corpus
 from attentest.corpora.encodings import check_encoding, without_mark
 from attentest.corpora.layouts.reading import need
-from attentest.errors import InputError
+from attentest.errors import InputError, brief
 from attentest.files import is_file, name_of
 from attentest.memory import check_memory
 
@@ -23,14 +23,10 @@ def load_lines(path: Path, target: Path, *, name: str | None = None, encoding: s
     return _build(name or name_of(Path(path.resolve().stem)), {"": (path, target)}, encoding)
 
 
-def load(path: Path, source: str = "", target: str = "") -> Corpus:
+def load(path: Path, languages: str = "") -> Corpus:
     """A folder with two files for each split, named by language: train.en and train.de, dev.en and dev.de…"""
     need(path, "Parallel text", [])
-    if not source or not target:
-        raise InputError(
-            f"{path}: say which files are the source and which the target, such as `source='en'` and `target='de'` for "
-            "train.en and train.de."
-        )
+    source, target = _two(languages, f"{path}: ")
     found: dict[str, tuple[Path, Path]] = {}
     for file in sorted(path.iterdir()):
         split = SPLIT_NAMES.get(file.name.partition(".")[0].lower())
@@ -41,12 +37,13 @@ def load(path: Path, source: str = "", target: str = "") -> Corpus:
         found[split] = file, path / f"{file.name.removesuffix(source)}{target}"
     if "train" not in found:
         raise InputError(f"{path} has no train.{source}; a folder needs one file for each split and language.")
-    return _build(name_of(path.resolve()), found, "utf-8")
+    return _build(name_of(path.resolve()), {split: found[split] for split in SPLITS if split in found}, "utf-8")
 
 
-def load_news_commentary(path: Path, source: str = "en", target: str = "de") -> Corpus:
+def load_news_commentary(path: Path, languages: str = "en-de") -> Corpus:
     """news-commentary-vN.de-en.de and .en, or news-commentary-vN.de-en.tsv; the newest version that is there."""
     need(path, "News Commentary", ["news-commentary-v*"])
+    source, target = _two(languages)
     versions: dict[int, dict[str, Path]] = {}
     for file in path.iterdir():
         parts = _COMMENTARY.fullmatch(file.name)
@@ -74,6 +71,16 @@ def load_news_commentary(path: Path, source: str = "en", target: str = "de") -> 
     if first is not None and first[2] == target:
         sides.reverse()
     return _corpus(name, {"": (sides[0], sides[1])}, {"": (file, file)})
+
+
+def _two(languages: str, where: str = "") -> tuple[str, str]:
+    source, sign, target = languages.partition("-")
+    if not (source and sign and target) or source == target:
+        raise InputError(
+            f"{where}`languages` is {brief(languages)}; name the source and the target as the files do: "
+            "`languages='en-de'` for train.en and train.de."
+        )
+    return source, target
 
 
 def _build(name: str, files: Mapping[str, tuple[Path, Path]], encoding: str) -> Corpus:

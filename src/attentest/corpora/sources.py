@@ -79,10 +79,10 @@ FORMATS = {
     ),
     "babi": Source("bAbI: qa1_*_train.txt and qa1_*_test.txt, or of -o task=2 or 3; pairs", f"{_HERE}.layouts.babi"),
     "parallel": Source(
-        "translations line by line: train.en, train.de, dev.en… with -o source=en -o target=de", f"{_HERE}.parallel"
+        "translations line by line: train.en, train.de, dev.en… with -o languages=en-de", f"{_HERE}.parallel"
     ),
     "news-commentary": Source(
-        "News Commentary: news-commentary-vN.de-en.de and .en, or .tsv; other languages with -o source, -o target",
+        "News Commentary: news-commentary-vN.de-en.de and .en, or .tsv; others with -o languages=en-fr",
         f"{_HERE}.parallel",
         "load_news_commentary",
     ),

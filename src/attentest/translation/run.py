@@ -27,7 +27,7 @@ from attentest.translation.interventions import GIVEN, Given, Intervention, Step
 from attentest.translation.model import Translator, make_translator
 from attentest.translation.search import Hypothesis, StepsOf, beam_search, forced_decoding, greedy
 from attentest.translation.settings import OtherWeights, Search
-from attentest.translation.tokens import END, UNKNOWN, Tokens, read_tokens
+from attentest.translation.tokens import END, Tokens, nothing_known, read_tokens
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,7 @@ class TranslationRun:
         for number, (text, numbers) in enumerate(zip(given, ids, strict=True), 1):
             if not text.strip() or not len(numbers):
                 raise InputError(f"Text {number} is empty; there is nothing to translate.")
-            if (numbers == UNKNOWN).all():
+            if nothing_known(self.source_tokens, numbers.tolist()):
                 listener.warning(f"Text {number} has no token that the model knows; its translation is a guess.")
             if len(numbers) > most:
                 listener.warning(f"Text {number} has {len(numbers):,} tokens and was cut to {most} (max_tokens).")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -122,6 +123,11 @@ def read_tokens(path: Path, settings: TranslationText) -> Tokens:
     return WordTokens(words[len(SPECIAL) :], settings)
 
 
+def nothing_known(tokens: Tokens, ids: Iterable[int]) -> bool:
+    """Whether no token of a sentence is known, the blanks between subwords aside."""
+    return set(tokens.names(ids)) <= {SPECIAL[UNKNOWN], _SPACE}
+
+
 def spelled(words: Sequence[str]) -> str:
     """Words and punctuation marks as a sentence: blanks where writers of European languages put them."""
     text, joined, quotes = "", True, 0
@@ -155,7 +161,9 @@ def _learn_subwords(texts: Sequence[str], settings: TranslationText) -> Subwords
         show_progress=False,
     )
     backend.train_from_iterator(texts, trainer)
-    return Subwords(backend)
+    # as words of the vocabulary alone: the library would also look for "added" ones in the text itself
+    learned = json.loads(backend.to_str()) | {"added_tokens": []}
+    return Subwords(library.Tokenizer.from_str(json.dumps(learned)))
 
 
 def _backend(library: Any, settings: TranslationText, model: Any) -> Any:
@@ -181,6 +189,7 @@ def _read_subwords(path: Path) -> Subwords:
         raise InputError(f"{path} is not there; {path.parent} is not finished.") from error
     except Exception as error:  # the library raises its own kinds, among them plain Exception
         raise InputError(f"{path} is damaged or not a tokenizer ({last_line(str(error))}).") from error
-    if any(backend.token_to_id(name) != i for i, name in enumerate(_HIDDEN)):
+    added = json.loads(backend.to_str())["added_tokens"]
+    if added or any(backend.token_to_id(name) != i for i, name in enumerate(_HIDDEN)):
         raise InputError(f"{path} is not a tokenizer of attentest.")
     return Subwords(backend)
