@@ -63,7 +63,7 @@ def test_train_and_translate(command: Command, files: tuple[Path, Path], tmp_pat
         (("show", run, "--text", "a dog"), "is a translation run"),
         (("trial", "permutation", run), "is a translation run"),
         (("audit", run), "is a translation run"),
-        (("train", source, "--target", target, "--encoder", "cnn"), "--encoder is for texts with labels"),
+        (("train", source, "--target", target, "--encoder", "cnn"), "--encoder is for models of texts with labels"),
         (("train", "planted", "--rows", 40, "--model", "luong"), "--model is for translation models"),
         (("train", source, "--target", lines), "40 lines and"),
     ):
