@@ -35,7 +35,7 @@ def next_scores(
     steps = steps_of(np.array([text]))
     memory = model.encode(ids[None], torch.ones(1, len(ids), dtype=torch.bool), steps)
     outputs = model.forced(memory, torch.tensor([[START, *before]]), steps)
-    return model.project(outputs[0, -1]).log_softmax(-1).tolist()  # type: ignore[no-any-return]
+    return model.project(outputs[0, -1]).log_softmax(-1).tolist()
 
 
 def plain_beam(

@@ -227,7 +227,7 @@ def test_bad_input_is_told(learned: TranslationRun) -> None:
         ({"texts": "a", "beam": 0}, "beam is 0"),
     ):
         with pytest.raises(InputError, match=message):
-            learned.translate(**given)  # type: ignore[arg-type]
+            learned.translate(**given)
     for settings, message in (
         ({"model": "bahdnau"}, "did you mean 'bahdanau'"),
         ({"encoder": "cnn"}, "Unknown setting of a translation model 'encoder'"),

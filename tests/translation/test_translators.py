@@ -97,7 +97,7 @@ def test_gradients_reach_every_parameter(model: Translator) -> None:
     ids, mask, _ = sentences()
     wanted = targets()
     logits = model.project(model.forced(model.encode(ids, mask), shifted(wanted)))
-    F.cross_entropy(logits[wanted != 0], wanted[wanted != 0]).backward()  # type: ignore[no-untyped-call]
+    F.cross_entropy(logits[wanted != 0], wanted[wanted != 0]).backward()
     without = [name for name, value in model.named_parameters() if value.grad is None or not value.grad.any()]
     assert without == []
 
@@ -115,6 +115,7 @@ def encoded(model: Bahdanau | Luong, ids: Tensor) -> tuple[Tensor, Tensor]:
     found = []
     for directions, order in ((model.encoder.forwards, 1), (model.encoder.backwards, -1)):
         (rnn,) = directions
+        assert isinstance(rnn, torch.nn.GRU)
         cell = torch.nn.GRUCell(rnn.input_size, rnn.hidden_size).double()
         cell.load_state_dict({name.removesuffix("_l0"): value for name, value in rnn.state_dict().items()})
         state, states = torch.zeros(1, rnn.hidden_size, dtype=torch.float64), []
