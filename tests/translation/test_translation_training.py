@@ -234,7 +234,7 @@ def test_bad_input_is_told(learned: TranslationRun) -> None:
         ({"model": "transformer", "hidden": 10, "heads": 4}, "multiple of heads"),
         ({"hidden": 9}, "must be even"),
         ({"max_tokens": 1}, "more than 1 tokens"),
-        ({"lr": 1e30, "epochs": 1, "warmup": 0.0}, "diverged"),
+        ({"lr": 1e38, "epochs": 1, "warmup": 0.0}, "diverged"),
     ):
         with pytest.raises(InputError, match=message):
             attentest.train_translation(toy_corpus(40), **SETTINGS | settings)

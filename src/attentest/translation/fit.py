@@ -63,15 +63,16 @@ def fit(
                 loss, tokens = loss + added, tokens + counted
                 watch((epoch - 1) * per_epoch + min(done, per_epoch), settings.epochs * per_epoch)
         model.eval()
-        if not math.isfinite(loss):
-            raise InputError(
-                f"Training diverged in epoch {epoch} (the loss is {loss}); try a lower `lr` than {settings.lr}."
-            )
         dev_loss = mean_loss(model, data, dev, steps_of, device)
+        if not math.isfinite(loss + dev_loss):
+            found = loss if not math.isfinite(loss) else dev_loss
+            raise InputError(
+                f"Training diverged in epoch {epoch} (the loss is {found}); try a lower `lr` than {settings.lr}."
+            )
         row = {"epoch": epoch, "loss": loss / tokens, "score": -dev_loss, "dev_loss": dev_loss}
         if settings.select_by == "bleu":
-            found = translate_all(model, data, dev, steps_of, device)
-            texts = [data.target_tokens.text(one.tokens) for one in found]
+            best = translate_all(model, data, dev, steps_of, device)
+            texts = [data.target_tokens.text(one.tokens) for one in best]
             row["score"] = row["bleu"] = bleu(texts, data.texts("second", dev), lower=lower).value
         progress.history.append(row)
         progress.epoch = epoch
