@@ -54,7 +54,7 @@ BENCHMARKS: dict[str, tuple[Any, ...]] = {
             "memory": "memory",
         }.items()
     },
-    **{f"self-attention-frozen-{count}": ("benchmarks.self_attention:frozen_layers", count) for count in (3, 4)},
+    **{f"self-attention-frozen-{count}": ("benchmarks.self_attention:frozen_layers", count) for count in (2, 3, 4)},
     "self-attention-leave-one-out": ("benchmarks.self_attention:leave_one_out", 128, 3.0),
     "self-attention-leave-one-out-short": ("benchmarks.self_attention:leave_one_out", 16, None),
     "inseq-attention": ("benchmarks.peers:attention",),  # these only where inseq is installed

@@ -20,7 +20,7 @@ from attentest.trials import make_trial
 from attentest.trials.hold import hold
 from attentest.trials.subject import subject_of
 
-TRIALS = ("uniform", "erasure", "overlap")
+TRIALS = ("uniform", "exchange", "erasure")
 TRAINING: dict[str, Any] = {"hidden": 64, "epochs": 10, "patience": 4, "select_by": "f1", "batch_size": 64, "lr": 2e-3}
 TRUTH = {
     "average, sparsemax": "yes",

@@ -219,21 +219,25 @@ with torch.inference_mode():
     model.network(**texts(1, 50))
 before = peak()
 memory = int(float(sys.argv[1]) * 2**30)
-hold([make_trial("permutation")], Subject(model, data, np.arange(200), memory=memory))
+hold([make_trial(sys.argv[2])], Subject(model, data, np.arange(int(sys.argv[3])), memory=memory))
 print(before, peak())
 """
 
 
 def memory() -> list[Row]:
-    """What the trial of permutations adds to the peak of the network reading one text, in a process of its own."""
-    command = [sys.executable, "-c", _PEAK, str(MEMORY)]
+    """What trials add to the peak of the network reading one text, each in a process of its own."""
+    return [_peak("permutation", 200), _peak("overlap", 40)]  # variants of weights; copies of texts and gradients
+
+
+def _peak(trial: str, count: int) -> Row:
+    command = [sys.executable, "-c", _PEAK, str(MEMORY), trial, str(count)]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     before, peak = map(float, out.split()[-2:])
     said = (
-        f"GB that the trial of permutations adds for 200 texts under a memory of {MEMORY} GB, {network()[1]}; the "
-        f"network and one text take {before:.2f} GB"
+        f"GB that the trial {trial} adds for {count} texts under a memory of {MEMORY} GB, {network()[1]}; the network "
+        f"and one text take {before:.2f} GB"
     )
-    return [Row("memory-gb", said, peak - before, MEMORY, MEMORY / (peak - before), 1)]
+    return Row(f"memory-gb-{trial}", said, peak - before, MEMORY, MEMORY / (peak - before), 1)
 
 
 @cache

@@ -83,6 +83,28 @@ def test_a_finished_model_is_audited_on_every_row(classifier: Path, small: str, 
     assert len(run.attend("the film was good")) == 1
 
 
+@pytest.mark.slow
+def test_a_finished_model_reads_long_texts_in_windows(classifier: Path, small: str, tmp_path: Path) -> None:
+    texts = rows(60)
+    long = [" ".join([text] * (1 + i % 4)) for i, text in enumerate(texts["text"])]
+    source = tmp_path / "reviews.csv"
+    lines = [f"{text},{label}" for text, label in zip(long, texts["label"], strict=True)]
+    source.write_text("\n".join(["body,stars", *lines]), encoding="utf-8")
+    made = audited(source, Finished(str(classifier), text={"long": "windows", "max_tokens": 9}), tmp_path, small)
+    assert made.failed == {}
+    summary = read_summary(made.folder)
+    (about,) = [about for name, about in summary.blocks.items() if "special" not in name]
+    assert about.texts == 60
+    assert about.metrics["window accuracy"] is not None
+    page = (made.folder / "report.html").read_text(encoding="utf-8")
+    assert "windows of 9 word pieces" in page
+    assert "one window of each text" in page
+    assert "window accuracy" in page
+    run = attentest.open_run(made.folder)
+    assert run.predictions.num_rows == 60
+    assert run.test_data().has_windows
+
+
 def test_what_a_finished_model_says_is_what_it_says_elsewhere(classifier: Path, tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     run = take_pretrained(corpus(40), classifier, tmp_path / "run")

@@ -15,6 +15,8 @@ from attentest.engine.scheduler import Outcome, Runner, Watcher
 from attentest.engine.store import Store
 from attentest.errors import InputError, last_line, unknown_name
 from attentest.files import make_folder, write_table
+from attentest.memory import most_bytes
+from attentest.models.pretrained.precision import AUTO
 from attentest.models.protocol import AttentionModel
 from attentest.publish import alone_in, link_or_copy, replacing
 from attentest.reports.result import Page
@@ -90,12 +92,14 @@ class AuditGiven(CorpusGiven, SettingsGiven, total=False):
     rows: int | None
     texts: int | None
     device: str
+    dtype: str
+    memory: int | str | None
     controls: bool
     options: Mapping[str, Any] | None
 
 
 # the rest is None: as the budget, the corpus or `train` has it
-USUAL = {"budget": "quick", "device": "auto", "controls": True}
+USUAL = {"budget": "quick", "device": "auto", "dtype": AUTO, "controls": True}
 Source = Any  # a path, a corpus's name, a Corpus, whatever `load` takes, a Run or a Subject
 
 
@@ -121,7 +125,8 @@ def audit(
     finished run on that corpus to audit instead of training one, or the folder or hub name of a Hugging Face classifier
     (`labels={"LABEL_0": "negative", …}` says which class each of its labels is, where names differ); `rows` and `texts`
     are at most so many instead of the budget's. `controls=False` leaves out the models of known truth that the tests
-    are checked with. All other keywords are settings as for `train`.
+    are checked with. `dtype="bfloat16"` puts a pretrained encoder into that number type; `memory` bounds what a trial
+    has in memory at a time, in bytes or written as "2GB". All other keywords are settings as for `train`.
     """
     check_thresholds(thresholds or {})
     make_runner = runner_for(engine, workers, address)
@@ -185,9 +190,9 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
         columns[name] = value
     settings = {name: chosen[name] for name in SettingsGiven.__annotations__ if name in chosen}
     model = chosen.get("model")
-    labels = chosen.get("labels")
+    labels, dtype = chosen.get("labels"), chosen.get("dtype", AUTO)
     if isinstance(model, str | Path):
-        model = Finished(str(model), labels or {}) if is_pretrained(model) else Run(model)
+        model = Finished(str(model), labels or {}, dtype=dtype) if is_pretrained(model) else Run(model)
     if labels and not isinstance(model, Finished):
         raise InputError("`labels` says which class each label of a Hugging Face classifier is; give that as `model`.")
     source, corpus, columns = _source(source, columns)
@@ -201,11 +206,14 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
         texts=chosen.get("texts"),
         training=settings,
         device=chosen.get("device", "auto"),
+        dtype=dtype,
+        memory=most_bytes(chosen.get("memory")),
         controls=chosen.get("controls", True),
     )
     planned.settings = plain(
         {"budget": budget, "model": None if model is None else model.source, "controls": chosen.get("controls", True)}
         | ({"labels": labels} if labels else {})
+        | ({} if dtype == AUTO else {"dtype": dtype})
         | {name: chosen.get(name) for name in ("rows", "texts")}
         | {name: value for name, value in columns.items() if name != "data_dir"}
         | settings

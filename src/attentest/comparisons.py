@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from attentest.display.tables import html_table, text_table
 from attentest.engine.scheduler import Outcome
+from attentest.memory import most_bytes
+from attentest.models.pretrained.precision import AUTO
 from attentest.reports.result import Page
 from attentest.reports.write import add_page, verdicts_of
 from attentest.studies.comparison import plan_comparison
@@ -93,15 +95,21 @@ def compare(
     budget: str = "quick",
     texts: int | None = None,
     device: str = "auto",
+    dtype: str = AUTO,
+    memory: int | str | None = None,
     thresholds: Mapping[str, float] | None = None,
     **given: Unpack[RunningGiven],
 ) -> Comparison:
-    """Run the same trials on two finished runs, measure how far they are apart, and write one page about both."""
+    """Run the same trials on two finished runs, measure how far they are apart, and write one page about both.
+
+    `dtype="bfloat16"` puts pretrained encoders into that number type for the trials; `memory` bounds what a trial has
+    in memory at a time, in bytes or written as "2GB".
+    """
     check_thresholds(thresholds or {})
     how = running(given)
     first, second = (run if isinstance(run, Run) else Run(run) for run in (a, b))
     folder = Path(out)
-    planned = plan_comparison(first, second, budget, texts, device)
+    planned = plan_comparison(first, second, budget, texts, device, dtype, most_bytes(memory))
     with publishing(planned, folder, **how) as (results, outcome):
         report = add_page(results, thresholds or {})
     return Comparison(folder, folder / PAGE, report, outcome)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attentest.errors import InputError, brief
 
+_EXHAUSTED = ("can't allocate memory", "not enough memory", "CUDA out of memory")
 _MEMINFO = Path("/proc/meminfo")
 # of the control group that a container or a batch job runs in: the limit, what of it is in use, and what of that are
 # copies of files, which are given up when memory is asked for
@@ -21,7 +22,9 @@ def check_memory(needed: int, what: str) -> None:
     """Refuse work that needs more bytes than there are; `what` says in a few words what needs them."""
     there = free_memory()
     if there is not None and needed > there:
-        raise InputError(f"{what} would take about {_written(needed)} of memory, and {_written(there)} are free here.")
+        raise InputError(
+            f"{what} would take about {written_size(needed)} of memory, and {written_size(there)} are free here."
+        )
 
 
 def size_of(written: str) -> int:
@@ -33,10 +36,16 @@ def size_of(written: str) -> int:
     return int(size)
 
 
+def most_bytes(given: int | str | None) -> int | None:
+    """A limit that may be given as a number of bytes or as it is written; None is none."""
+    return None if given is None else size_of(given if isinstance(given, str) else f"{given}B")
+
+
 def out_of_memory(error: Exception) -> bool:
     """Whether this is what torch raises where memory is at its end, on a GPU or not."""
     kind = type(error).__name__
-    return kind == "OutOfMemoryError" or isinstance(error, MemoryError) or "can't allocate memory" in str(error)
+    said = str(error)
+    return kind == "OutOfMemoryError" or isinstance(error, MemoryError) or any(words in said for words in _EXHAUSTED)
 
 
 def free_memory() -> int | None:
@@ -66,7 +75,8 @@ def _of_group(group: Path, limit: str, used: str, copies: str) -> int | None:
         return None
 
 
-def _written(size: float) -> str:
+def written_size(size: float) -> str:
+    """As people read it: 1.2 GB."""
     for unit in ("bytes", "KB", "MB", "GB", "TB", "PB"):
         if size < 1000 or unit == "PB":
             break

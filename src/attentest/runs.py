@@ -12,6 +12,7 @@ import numpy as np
 from attentest import training
 from attentest.audits import Audit, audit
 from attentest.display.heatmaps import Heatmaps
+from attentest.models.pretrained.precision import AUTO
 from attentest.studies.run_study import USUAL, RunningGiven
 from attentest.training import run_texts
 from attentest.training.keywords import takes
@@ -34,9 +35,14 @@ class Run(training.Run):
         """Heat maps of test texts (as `heatmaps` chooses them): displayed in a notebook, printed elsewhere."""
         self.heatmaps(n, **choice).show()
 
-    def attend(self, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:
-        """Predictions and attention for your own texts; a model of pairs also needs the `second` text of each."""
-        return run_texts.attend(self, texts, second)
+    def attend(
+        self, texts: Sequence[str] | str, second: Sequence[str] | str | None = None, *, windows: bool = False
+    ) -> Heatmaps:
+        """Predictions and attention for your own texts; a model of pairs also needs the `second` text of each.
+
+        A text that is read in windows has one map, of the means over them; with `windows` those of each window follow.
+        """
+        return run_texts.attend(self, texts, second, windows=windows)
 
     def probabilities(self, texts: Sequence[str]) -> np.ndarray:
         """Of the classes, for your own single texts, many at once; one without a token counts as an unknown word."""
@@ -49,10 +55,13 @@ class Run(training.Run):
         texts: int | None = None,
         site: str | None = None,
         device: str = "auto",
+        dtype: str = AUTO,
+        memory: int | str | None = None,
         **settings: Any,
     ) -> Finding:
         """Put its attention on one trial, by name with its `settings` or a Trial of your own."""
-        return put_on_trial(name, self, texts=texts, site=site, device=device, **settings)
+        where: dict[str, Any] = {"device": device, "dtype": dtype, "memory": memory}
+        return put_on_trial(name, self, texts=texts, site=site, **where, **settings)
 
     @takes(RunningGiven, USUAL)
     def audit(
@@ -62,11 +71,23 @@ class Run(training.Run):
         budget: str = "quick",
         texts: int | None = None,
         device: str = "auto",
+        dtype: str = AUTO,
+        memory: int | str | None = None,
         thresholds: Mapping[str, float] | None = None,
         **given: Unpack[RunningGiven],
     ) -> Audit:
         """Audit this model as it is; attentest.audit(corpus, model=run) also trains others to compare it with."""
-        return audit(self, out, budget=budget, texts=texts, device=device, thresholds=thresholds, **given)
+        return audit(
+            self,
+            out,
+            budget=budget,
+            texts=texts,
+            device=device,
+            dtype=dtype,
+            memory=memory,
+            thresholds=thresholds,
+            **given,
+        )
 
 
 def _mine(make: Callable[Given, training.Run]) -> Callable[Given, Run]:

@@ -96,11 +96,11 @@ def test_a_card_has_what_the_hub_reads() -> None:
     assert result["dataset"] == {"name": "reviews", "type": "reviews", "split": "test"}
     values = {metric["name"]: metric["value"] for metric in result["metrics"]}
     assert (values["accuracy"], values["f1"]) == (0.9, 0.8)
-    assert values["attention faithful (comprehensiveness)"] == 0.7
+    assert values["attention faithful (exchange)"] == 0.7
     assert "auc" not in values
     assert len(values) == 2 + sum(answer != "not tested" for answer in ANSWERS)
     assert all(metric["verified"] is False for metric in result["metrics"])
-    (faithful,) = (metric for metric in result["metrics"] if metric["type"] == "faithful.comprehensiveness")
+    (faithful,) = (metric for metric in result["metrics"] if metric["type"] == "faithful.exchange")
     assert faithful["args"]["answer"] == "yes"
     assert (faithful["args"]["low"], faithful["args"]["high"]) == (pytest.approx(0.6), pytest.approx(0.8))
 
@@ -158,7 +158,7 @@ def test_a_case_fails_passes_or_is_skipped_by_its_verdict() -> None:
     assert failure.attrib["message"] == "no: Because it is no."
     assert DEFINITIONS["needed"].caveat in (failure.text or "")
     values = {item.attrib["name"]: item.attrib["value"] for item in root.iter("property")}
-    assert values["faithful.comprehensiveness"] == "0.700 [0.600, 0.800], at least 0.5: yes"
+    assert values["faithful.exchange"] == "0.700 [0.600, 0.800], at least 0.5: yes"
     assert values["corpus hash"] == "ab12cd34"
 
 
@@ -188,7 +188,7 @@ def test_any_name_makes_files_that_can_be_read(name: str) -> None:
 def test_a_row_for_each_test() -> None:
     rows = rows_of(table(report(), [block(), block("other")]))
     assert [row["test"] for row in rows] == [*CRITERIA] * 2
-    (row, *_) = (row for row in rows if row["test"] == "faithful.comprehensiveness")
+    (row, *_) = (row for row in rows if row["test"] == "faithful.exchange")
     assert (row["model"], row["definition"], row["verdict"], row["decides"]) == (
         "reviews bilstm", "faithful", "yes", "yes",
     )  # fmt: skip

@@ -7,6 +7,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ from attentest.files import write_json
 from attentest.measures.intervals import Estimate
 from attentest.reports.gather import kept_thresholds
 from attentest.reports.write import SCHEMA, SCHEMA_ID, VERSION, verdict_file, write_report
+from attentest.studies.results import WITHOUT_SINKS
 from attentest.studies.verdict import CRITERIA, DEFINITIONS
 from attentest.studies.verdict.judge import FAILURES
+from attentest.trials.sinks import FoundSink, SinkSearch
 
 DESCRIBED: dict[str, Any] = json.loads(SCHEMA.read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(DESCRIBED)
@@ -39,7 +42,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A file with all that there may be: controls, rates, references, and a figure without an interval."""
     folder = tmp_path_factory.mktemp("made")
     bare = block("bare", null=Estimate(0.5, NAN, NAN, 1))
-    write_json(folder / "verdict.json", verdict_file(report(block(), bare), {"faithful.top": 0.4}))
+    # as if sinks were looked for, and not in the model that has none of them
+    search = SinkSearch(
+        40, True, [FoundSink(".", 7, None, 0.9, 0.4, 4.0), FoundSink("first token", None, "first", *[1.0] * 3)]
+    )
+    apart = block(f"bare{WITHOUT_SINKS}")
+    assert apart.about is not None
+    apart = replace(apart, about=replace(apart.about, sinks=search))
+    write_json(folder / "verdict.json", verdict_file(report(block(), bare, apart), {"faithful.top": 0.4}))
     return written(folder)
 
 
@@ -79,7 +89,7 @@ def test_of_an_audit_it_is_valid(audited: Audit) -> None:
     content = written(audited.folder)
     VALIDATOR.validate(content)
     assert content["$schema"] == SCHEMA_ID
-    assert (content["version"], content["attentest"]) == (2, attentest.__version__)
+    assert (content["version"], content["attentest"]) == (3, attentest.__version__)
     (model,) = content["models"].values()
     assert {v["definition"]: v["answer"] for v in model["verdicts"]} == audited.as_dict()["answers"]
     assert set(model["metrics"]) >= {"accuracy", "f1"}
@@ -89,7 +99,9 @@ def test_of_everything_that_a_verdict_may_have_it_is_valid(made: Any) -> None:
     VALIDATOR.validate(made)
     assert made["controls"] is True
     assert made["thresholds"] == {"faithful.top": 0.4}
-    first, second = made["models"].values()
+    first, second, third = made["models"].values()
+    assert [one["counts"] for one in (first, third)] == ["own tokens", "own tokens without sinks"]
+    assert (first["sinks"], third["sinks"]["sinks"][0]["times"]) == (None, 4.0)
     (decided, *_) = first["verdicts"][0]["rulings"]
     assert decided["decides"] is True
     assert set(decided["controls"]) == {"positive", "null"}
@@ -115,13 +127,18 @@ RULING = ("models", "bare", "verdicts", 0, "rulings", 0)
     "damage",
     [
         changed(("version",), 1),
-        changed(("version",), "2"),
+        changed(("version",), 2),
+        changed(("version",), "3"),
         changed(("$schema",), "urn:attentest:verdict:1"),
         changed(("models",), {}),
         changed(("thresholds",), {"faithful.top": "0.4"}),
         changed(("thresholds",), {"honest.top": 0.4}),
         changed(("controls",), "yes"),
         changed(("models", "bare", "verdicts"), []),
+        changed(("models", "bare", "counts"), "all"),
+        changed(("models", "bare", "sinks"), {"texts": 40, "enough": True}),
+        changed(("models", "bare, without sinks", "sinks", "sinks", 0, "place"), "middle"),
+        changed(("models", "bare, without sinks", "sinks", "texts"), -1),
         changed(("models", "bare", "baseline"), {"accuracy": "high"}),
         changed(("models", "bare", "verdicts", 0, "answer"), "maybe"),
         changed(("models", "bare", "verdicts", 0, "definition"), "honest"),

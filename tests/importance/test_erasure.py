@@ -35,7 +35,7 @@ def sums_in_short_texts_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made_model(
-    kind: type[Classifier] = Classifier, classes: int = 2, scale: float = 1.0, seed: int = 0, **parts: str
+    kind: type[Classifier] = Classifier, classes: int = 2, scale: float = 1.0, seed: int = 0, **parts: Any
 ) -> Any:
     torch.manual_seed(seed)
     model = kind(ModelSettings(hidden=HIDDEN, **parts), torch.randn(WORDS, DIMENSION), classes).double().eval()

@@ -21,6 +21,7 @@ from attentest.measures.intervals import (
     share_difference,
     smallest_visible,
     texts_to_decide,
+    texts_to_separate,
     two_level,
 )
 
@@ -206,6 +207,17 @@ def test_one_training_says_nothing_about_others() -> None:
 
 
 # what a width says
+
+
+def test_texts_to_separate() -> None:
+    """.2 apart, and .1 + .3 wide where they face each other: four times the texts of the longer one."""
+    more, less = Estimate(0.6, 0.5, 0.9, 50), Estimate(0.4, 0.0, 0.7, 100)
+    assert texts_to_separate(more, less) == 400
+    assert texts_to_separate(less, more) is None
+    assert texts_to_separate(more, more) is None
+    assert texts_to_separate(more, Estimate(0.3, 0.2, 0.35, 100)) == 100  # apart already: no fewer than there are
+    assert texts_to_separate(more, Estimate(0.4, 0.0, math.nan, 100)) is None
+    assert texts_to_separate(more, Estimate(0.5999, 0.0, 0.7, 100)) is None  # over a million
 
 
 def test_texts_to_decide() -> None:

@@ -43,7 +43,7 @@ def make_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         vectors = torch.randn(WORDS, DIMENSION)  # the vector of padding too, so that it would show
-        settings = ModelSettings(encoder, alignment, projection, HIDDEN, self_projection)
+        settings = ModelSettings(encoder, alignment, projection, HIDDEN, self_projection=self_projection)
         model = Classifier(settings, vectors, classes).eval()
         for name, parameter in model.named_parameters():
             if name.startswith(("alignment.", "decoder.")):
@@ -281,7 +281,22 @@ def test_settings_that_cannot_be_used_are_refused_at_once(wrong: dict[str, Any],
 @every_encoder
 @every_alignment
 def test_the_smallest_model_works(encoder: str, self_projection: str, alignment: str) -> None:
-    model = Classifier(ModelSettings(encoder, alignment, "softmax", 2, self_projection), torch.randn(5, 1), 3).eval()
+    settings = ModelSettings(encoder, alignment, "softmax", 2, self_projection=self_projection)
+    model = Classifier(settings, torch.randn(5, 1), 3).eval()
     logits, weights = run(model, batch_of_sequences([np.array([1]), np.array([4, 2, 3])]))
     assert logits.shape == (2, 3)
     assert weights[0].tolist() == [1]
+
+
+def test_dropout_is_of_word_vectors_and_in_training_only() -> None:
+    torch.manual_seed(0)
+    vectors = torch.rand(50, 40) + 1  # none is 0
+    model = Classifier(ModelSettings("average", dropout=0.3, hidden=4), vectors, 2)
+    ids = torch.arange(1, 50).unsqueeze(0)
+    assert torch.equal(model.eval().embed(ids)[0], vectors[1:])
+    found = model.train().embed(ids)[0]
+    kept = found != 0
+    assert (~kept).float().mean() == pytest.approx(0.3, abs=4 * (0.3 * 0.7 / found.numel()) ** 0.5)  # four deviations
+    assert torch.allclose(found[kept], vectors[1:][kept] / 0.7)  # so that the mean stays
+    without = Classifier(ModelSettings("average", hidden=4), vectors, 2).train()
+    assert torch.equal(without.embed(ids)[0], vectors[1:])

@@ -41,7 +41,7 @@ every_encoder = pytest.mark.parametrize("encoder", ENCODERS)
 every_document = pytest.mark.parametrize("documents", DOCUMENTS.values(), ids=DOCUMENTS)
 
 
-def make_han(encoder: str = "bilstm", classes: int = 2, sharp: float = 1.0, **parts: str) -> Hierarchical:
+def make_han(encoder: str = "bilstm", classes: int = 2, sharp: float = 1.0, **parts: Any) -> Hierarchical:
     with torch.random.fork_rng():
         torch.manual_seed(1)
         settings = ModelSettings(encoder, hidden=HIDDEN, structure="hierarchical", **parts)

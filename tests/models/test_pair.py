@@ -22,7 +22,7 @@ PAIRS = [((4, 9, 2, 7), (5, 3)), ((11,), (8, 8, 2, 12, 6)), ((3, 14, 15, 9, 2, 6
 DECODERS = ("context", "context+query")
 
 
-def make(classes: int = CLASSES, answers: Tensor | None = None, **settings: str) -> PairReader:
+def make(classes: int = CLASSES, answers: Tensor | None = None, **settings: Any) -> PairReader:
     torch.manual_seed(0)
     vectors = torch.randn(WORDS, DIMENSION)
     chosen = ModelSettings(hidden=HIDDEN, **settings)

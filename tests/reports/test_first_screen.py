@@ -14,6 +14,7 @@ from attentest.measures.intervals import Estimate
 from attentest.reports.contents import FirstScreen
 from attentest.reports.first_screen import first_screen
 from attentest.studies.verdict import CRITERIA, DEFINITIONS, Ruling, Verdict
+from attentest.studies.verdict.deciding import ToDecide
 from attentest.studies.verdict.judge import Summaries
 from attentest.trials.erasure import Erasure
 from attentest.trials.uniform import Uniform
@@ -35,7 +36,8 @@ def verdicts(idle: Any = False, needed: Any = None, **answers: str) -> list[Verd
     made = []
     for name, answer in answers.items():
         criterion = next(c for c in CRITERIA.values() if c.name.startswith(f"{name}."))
-        ruling = Ruling(criterion, 0.5, "", of(0.4), answer, "", decides=True, texts_needed=needed)
+        more = ToDecide("", needed) if needed else None
+        ruling = Ruling(criterion, 0.5, "", of(0.4), answer, "", decides=True, to_decide=more)
         made.append(Verdict(DEFINITIONS[name], answer, [ruling], f"{name} stands on this.", not idle))
     return made
 
@@ -146,20 +148,27 @@ def test_what_to_show_instead_is_measured_as_the_verdict_is() -> None:
     assert "No other measure examined here" in advice
 
 
-def test_a_test_that_makes_a_yes_unclear_is_part_of_the_reason() -> None:
-    yes = decided_by("faithful.sufficiency", "yes", of(0.7))
-    doubt = replace(decided_by("faithful.comprehensiveness", "no", of(0.3)).rulings[0], decides=False)
-    (first, second) = screen([replace(yes, answer="unclear", rulings=[*yes.rulings, doubt])]).because
-    assert first.startswith("Probability lost when only the heaviest tokens are kept")
-    assert second.startswith("But: Probability lost when the heaviest tokens are removed")
+def test_the_measure_to_show_instead_is_found_by_the_figure_of_exchanges() -> None:
+    reached = {"attention": 0.1, "leave-one-out": 0.6, "gradient-input": 0.3, "random": 0.05}
+    found = {("trial", "exchange"): {f"probability gained, {name}": of(value) for name, value in reached.items()}}
+    (advice,) = screen([decided_by("faithful.exchange", "no", of(0.1))], found).advice
+    assert advice.startswith("Show leave-one-out")
+    assert "with its first tokens from another text that text's class gains 0.600 in probability" in advice
+    assert advice.endswith("with attention's first tokens from another text 0.100.")
 
 
 def test_what_is_unclear_for_want_of_trainings_names_trainings() -> None:
-    unclear = decided_by("faithful.sufficiency", "unclear", of(0.5), trainings_needed=12)
+    unclear = decided_by("faithful.sufficiency", "unclear", of(0.5), to_decide=ToDecide("", 1200, 12))
     assert screen([unclear]).advice == [
-        "To decide what is unclear, train with more seeds (a larger budget): about 12 for faithful in all; more "
-        "texts would not help."
+        "To decide what is unclear, train with more seeds (a larger budget) and examine more texts: about 12 trainings "
+        "on 1,200 texts for faithful."
     ]
+
+
+def test_what_no_number_of_texts_would_decide_says_why() -> None:
+    why = "no number of texts would decide: the figure is at the threshold"
+    unclear = decided_by("faithful.sufficiency", "unclear", of(0.5), to_decide=ToDecide(why))
+    assert screen([unclear]).advice == [f"Faithful: {why}."]
 
 
 @pytest.mark.parametrize(
@@ -176,14 +185,16 @@ def test_what_is_unclear_for_want_of_trainings_names_trainings() -> None:
 )
 def test_what_to_show_instead(reached: Mapping[str, float], advice: str) -> None:
     summaries = erased(attention=0.12, random=0.5, **reached)  # random is no explanation, whatever it reaches
-    (given,) = screen(verdicts(faithful="no"), summaries).advice
+    (given,) = screen([decided_by("faithful.comprehensiveness", "no", of(0.1))], summaries).advice
     assert advice in given
 
 
 def test_losses_at_one_share_of_the_tokens_are_no_measure() -> None:
     prefix = Erasure.keys["comprehensiveness"]
     only = {ERASURE: {prefix: of(0.1), f"{prefix}, 50 %": of(0.9)}}
-    assert "The trial erasure tells" in screen(verdicts(faithful="no"), only).advice[0]
+    assert (
+        "The trial erasure tells" in screen([decided_by("faithful.comprehensiveness", "no", of(0.1))], only).advice[0]
+    )
 
 
 def test_what_is_unclear_tells_how_many_texts_would_decide() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -286,6 +286,27 @@ def test_a_phone_needs_no_scrolling_sideways(browser: playwright.Browser, url: s
     assert made.page.evaluate("() => document.body.scrollWidth") <= PHONE["width"]
     assert made.wrong == []
     context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 1024, 800, 390])
+def test_verdicts_at_a_glance_need_no_scrolling_sideways(reader: Reader, width: int, tmp_path: Path) -> None:
+    """Three ways of counting the tokens of one model, with the longest of answers."""
+    (one,) = sample_report.audit(texts=1).blocks
+    untested = [replace(verdict, answer="not tested") for verdict in one.verdicts]
+    names = (one.name, f"{one.name}, special tokens counted", f"{one.name}, without sinks")
+    blocks = [replace(one, anchor="", name=name, verdicts=untested, sections=[], instances=[]) for name in names]
+    file = tmp_path / "glance.html"
+    file.write_text(render(replace(sample_report.audit(texts=1), blocks=blocks)), encoding="utf-8")
+    reader.page.set_viewport_size({"width": width, "height": 900})
+    reader.page.goto(file.as_uri())
+    wide = reader.page.locator(".glance").evaluate("(part) => [part.scrollWidth, part.clientWidth]")
+    assert wide[0] == wide[1]
+    assert reader.page.locator(".matrix .badge:visible").count() == 21
+    ends = reader.page.locator(".matrix td").evaluate_all(
+        "(all) => all.map((one) => one.lastElementChild.getBoundingClientRect().right "
+        "- one.getBoundingClientRect().right)"
+    )
+    assert max(ends) <= 0  # no answer reaches into the next
 
 
 def test_without_javascript_everything_is_there_to_read(browser: playwright.Browser, url: str) -> None:

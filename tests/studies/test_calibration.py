@@ -254,6 +254,7 @@ def test_confusions_count_what_the_verdict_says() -> None:
     found = confusions(models, rates)
     assert set(found) == {"faithful"}
     assert found["faithful"].counts == {"yes": {"yes": 2, "unclear": 1}, "no": {"no": 1, "yes": 1}}
+    assert found["faithful"].by_kind == {models[0].kind: {"yes": 2, "unclear": 1}, models[3].kind: {"no": 1, "yes": 1}}
     assert found["faithful"].texts == 100
 
 
@@ -282,6 +283,7 @@ def test_the_page_tells_rates_confusions_and_what_is_left_out() -> None:
     assert f"| `{SUFFICIENCY}` | tokens | at least 0.45 | 1.000 [" in page
     assert ", 1.000] | 100% | 0% | 0% | 50% | yes |" in page
     assert "| faithful | 100 | 2 | 0 | 0 | 0 | 2 | 0 | 1.000 [0.398, 1.000] | 0% |" in page
+    assert f"| faithful | {models[0].kind} | honest | 2 | 0 | 0 |" in page
     assert "8 models are proven" in " ".join(page.split())
     assert "| bypass | 1 |" in page
     assert "![roc faithful](roc-faithful.svg)" in page

@@ -6,13 +6,14 @@ import json
 import math
 import re
 
+import numpy as np
 import pytest
 from quick import ON_RUNS
 from verdict_cases import NOTHING, calibrated, of, rates_of, ruling, summaries, verdict
 
 import attentest
 from attentest.audits import Audit
-from attentest.measures.intervals import Estimate
+from attentest.measures.intervals import Estimate, two_level
 from attentest.studies.experiments import EXPERIMENTS
 from attentest.studies.results import EXPERIMENT, TRIAL
 from attentest.studies.verdict import (
@@ -27,10 +28,13 @@ from attentest.studies.verdict import (
 )
 from attentest.studies.verdict.calibration import calibration
 from attentest.studies.verdict.criterion import AT_LEAST, AT_MOST, CALIBRATED, DEFINES, MORE_THAN, PEOPLE
+from attentest.studies.verdict.deciding import NO_NUMBER as NEVER
+from attentest.studies.verdict.deciding import ToDecide
 from attentest.studies.verdict.judge import FAILURES, NO, UNCLEAR, UNTESTED, YES, Summaries, figure_of
 from attentest.trials import TRIALS
 
 NAN = math.nan
+NO_INTERVAL = "the figure has no interval"
 UNDEFINED = Estimate(NAN, NAN, NAN, 0)
 SUFFICIENCY, LEFT_OUT, REMOVAL = "faithful.sufficiency", "faithful.leave-one-out", "faithful.removal"
 SIDES = {  # a criterion of each side, and its threshold where no calibration has one
@@ -95,15 +99,22 @@ def test_a_figure_set_against_another() -> None:
     ("figure", "answer", "why"),
     [
         (UNDEFINED, UNTESTED, "the figure is not defined for these texts"),
-        (Estimate(0.5, NAN, NAN, 1), UNCLEAR, "the figure has no interval"),
-        (Estimate(0.5, 0.4, NAN, 1), UNCLEAR, "the figure has no interval"),
-        (Estimate(0.5, 0.4, 0.6, 19), UNCLEAR, "19 texts are too few"),
+        (Estimate(0.5, NAN, NAN, 1), UNCLEAR, NO_INTERVAL),
+        (Estimate(0.5, 0.4, NAN, 1), UNCLEAR, NO_INTERVAL),
+        (
+            Estimate(0.5, 0.4, NAN, 100),
+            UNCLEAR,
+            f"the figure has no interval; {NEVER}, as there is no interval to narrow",
+        ),
+        (Estimate(0.5, 0.4, 0.6, 19), UNCLEAR, "19 texts are too few; at least 20 texts are needed"),
         (Estimate(0.5, 0.4, 0.6, 20), YES, "the whole interval meets the threshold"),
     ],
 )
 @pytest.mark.parametrize("name", ["used.decisions", "informative.information"])
 def test_figures_that_are_not_whole_or_of_few_texts(name: str, figure: Estimate, answer: str, why: str) -> None:
     """No criterion is excepted, T13 neither."""
+    if why == NO_INTERVAL:  # figures of information have one from 100 texts on
+        why += "; at least 20 texts are needed" if name == "used.decisions" else "; at least 100 texts are needed"
     found = ruling(name, summaries({name: figure}))
     assert (found.answer, found.why) == (answer, why)
     if name == "used.decisions" and answer == UNCLEAR:  # it decides, and says why it is unclear
@@ -114,12 +125,78 @@ def test_an_unclear_figure_says_how_many_texts_would_decide() -> None:
     """Half a width of 0.02 at 100 texts, and 0.01 from the threshold: four times the texts halve the width."""
     found = verdict("used", summaries({"used.decisions": of(0.04, 0.08, n=100)}))
     assert found.deciding is not None
-    assert (found.answer, found.deciding.texts_needed) == (UNCLEAR, 400)
+    assert (found.answer, found.to_decide) == (UNCLEAR, ToDecide("about 400 texts would decide", 400))
+    assert found.as_dict()["to_decide"] == {"texts": 400, "trainings": None, "says": "about 400 texts would decide"}
+    assert (found.as_dict()["rulings"][0]["texts_needed"], found.deciding.to_decide) == (400, found.to_decide)
     assert found.deciding.why == "the 95 % interval includes the threshold; about 400 texts would decide"
     assert "about 400 texts would decide" in found.confidence
     clear = verdict("used", summaries({"used.decisions": of(0.06, 0.08, n=100)}))
     assert clear.deciding is not None
-    assert clear.deciding.texts_needed is None
+    assert clear.deciding.to_decide is clear.to_decide is clear.as_dict()["to_decide"] is None
+
+
+@pytest.mark.parametrize(
+    ("figure", "texts", "says"),
+    [
+        # .01 from the threshold, and the side that faces it is .02 wide: four times the 10 texts, but 20 at least
+        (of(0.04, 0.08, n=10), 40, "at least 40 texts are needed"),
+        (of(0.02, 0.08, 0.06, n=3), 48, "at least 48 texts are needed"),  # .04 wide: sixteen times 3
+        (of(0.04, 0.08, n=3), 20, "at least 20 texts are needed"),  # four times 3 are too few anyway
+        (of(0.04, 0.06, 0.05, n=400), None, "no number of texts would decide: the figure is at the threshold"),
+        # .0001 from the threshold and .02 wide: 40,000 times the texts
+        (
+            of(0.0301, 0.0701, 0.0501, n=400),
+            None,
+            "more than a million texts would be needed to decide: the figure is nearly at the threshold",
+        ),
+    ],
+)
+def test_texts_that_would_decide(figure: Estimate, texts: int | None, says: str) -> None:
+    found = verdict("used", summaries({"used.decisions": figure}))
+    assert (found.answer, found.to_decide) == (UNCLEAR, ToDecide(says, texts))
+    assert says in found.confidence
+
+
+def needed_over(trainings: int, change: Estimate) -> dict[tuple[str, str], dict[str, Estimate]]:
+    made = summaries({"needed.trained": change})
+    made[EXPERIMENT, "uniform"]["trainings"] = Estimate(trainings, trainings, trainings, trainings)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("change", "texts", "trainings", "says"),
+    [
+        # .02 are lost, .01 more than the threshold, and the side that faces it is .02 wide: four times of both
+        (
+            of(-0.04, 0.0, -0.02, n=500), 2000, 20,
+            "about 20 trainings, each tested on about 2,000 texts, would decide",
+        ),
+        # .012 are lost, .002 more, and .02 wide: a hundred times, and 500 trainings are more than anybody will train
+        (
+            of(-0.032, 0.008, -0.012, n=500), None, None,
+            "no practical number would decide: so near the threshold it would take about 500 trainings, each tested on "
+            "about 50,000 texts",
+        ),
+        (of(-0.03, 0.01, -0.01, n=500), None, None, "no number of texts would decide: the figure is at the threshold"),
+    ],
+)  # fmt: skip
+def test_over_trainings_and_texts_both_count(
+    change: Estimate, texts: int | None, trainings: int | None, says: str
+) -> None:
+    found = verdict("needed", needed_over(5, change))
+    assert (found.answer, found.to_decide) == (UNCLEAR, ToDecide(says, texts, trainings))
+    assert says in found.confidence
+    plain = found.as_dict()["rulings"][0]
+    assert (plain["texts_needed"], plain["trainings_needed"]) == (texts, trainings)
+
+
+def test_twice_the_trainings_and_texts_are_half_the_squares() -> None:
+    """The rule above, on an interval over both that is computed: values that alternate, in 4 trainings that differ."""
+    values = np.tile([0.0, 1.0], 50) + np.array([0.0, 0.1, 0.2, 0.3])[:, None]
+    one = two_level(values)
+    many = two_level(np.tile(values, (25, 25)))
+    assert (many.high - many.value) / (one.high - one.value) == pytest.approx(1 / 5, rel=0.4)
+    assert many.high - many.value <= (one.high - one.value) / 5  # fewer degrees of freedom are lost, too
 
 
 def test_nothing_held_is_not_tested_and_says_what_is_missing() -> None:
@@ -242,16 +319,6 @@ def test_the_best_calibrated_test_decides_alone(areas: dict[str, float], best: s
     assert (f"Evidence to the contrary: {contrary}." in found.confidence) == (len(set(areas) & KNOWN) == 2)
 
 
-@pytest.mark.parametrize(("guard", "answer"), [(of(0.1, 0.2), UNCLEAR), (of(0.4, 0.6), YES), (of(0.7, 0.8), YES)])
-def test_a_yes_is_unclear_where_comprehensiveness_says_no(guard: Estimate, answer: str) -> None:
-    figures = summaries({SUFFICIENCY: of(0.6, 0.7), "faithful.comprehensiveness": guard})
-    found = verdict("faithful", figures, rates=calibrated(sufficiency=0.95))
-    assert found.answer == answer
-    assert found.deciding is not None
-    assert found.deciding.answer == YES
-    assert ("But comprehensiveness says no" in found.confidence) == (answer == UNCLEAR)
-
-
 def test_a_test_that_the_calibration_found_wanting_does_not_decide() -> None:
     poor = rates_of(first_auroc=0.99, decides=False, why="AUROC 0.70 is below 0.85")
     rates = Calibration({LEFT_OUT: poor, SUFFICIENCY: rates_of(first_auroc=0.9)})
@@ -294,7 +361,8 @@ def test_a_test_that_is_blind_to_the_controls_leaves_the_decision_to_the_next_be
         "null": of(0.0, 0.1),
         "deceptive": of(0.1, 0.2),
     }
-    assert found.as_dict()["rulings"][1]["controls"]["null"] == of(0.0, 0.1).as_dict()
+    told = {told["name"]: told for told in found.as_dict()["rulings"]}
+    assert told[SUFFICIENCY]["controls"]["null"] == of(0.0, 0.1).as_dict()
 
 
 def test_where_no_test_tells_the_controls_apart_the_verdict_is_unclear() -> None:
@@ -303,12 +371,31 @@ def test_where_no_test_tells_the_controls_apart_the_verdict_is_unclear() -> None
     rates = calibrated(removal=0.9, sufficiency=0.95)
     found = verdict("faithful", YES_BY_ONE, rates=rates, controls=alike)
     assert (found.answer, found.deciding) == (UNCLEAR, None)
-    expected = "Inconclusive: no test tells this audit's own controls apart (sufficiency, removal)."
-    assert found.confidence == expected
+    never = "no number of texts would decide: by none of these tests is the positive control better than all others"
+    expected = f"Inconclusive: no test tells this audit's own controls apart (sufficiency, removal); {never}."
+    assert (found.confidence, found.to_decide) == (expected, ToDecide(never))
     other = verdict("faithful", YES_BY_ONE, rates=calibrated(leave_one_out=0.9), controls=alike)
     assert other.answer == NO
     none = verdict("faithful", YES_BY_ONE, controls=alike)  # none may decide, blind or not
     assert (none.answer, none.confidence[:34]) == (UNTESTED, "Not tested: only evidence that doe")
+
+
+def test_blind_tests_say_how_many_texts_would_make_them_see() -> None:
+    """Half-widths of .2 at 50 texts. Sufficiency is .2 apart from the nearest control, and .4 wide together: four times
+    as many. Removal is .1 apart: sixteen times."""
+    controls = {
+        "positive": control(removal=of(0.4, 0.8), sufficiency=of(0.4, 0.8)),
+        "null": control(removal=of(0.3, 0.7), sufficiency=of(0.2, 0.6)),
+        "deceptive": control(removal=of(0.0, 0.4), sufficiency=of(0.1, 0.5)),
+    }
+    rates = calibrated(removal=0.95, sufficiency=0.9)
+    found = verdict("faithful", YES_BY_ONE, rates=rates, controls=controls)
+    assert (found.answer, found.deciding) == (UNCLEAR, None)
+    assert found.to_decide == ToDecide("about 200 texts would tell them apart by sufficiency", 200)
+    assert found.confidence.endswith("(removal, sufficiency); about 200 texts would tell them apart by sufficiency.")
+    controls["null"] = control(removal=of(0.3, 0.7), sufficiency=of(0.5, 0.9))  # above the positive one
+    found = verdict("faithful", YES_BY_ONE, rates=rates, controls=controls)
+    assert found.to_decide == ToDecide("about 800 texts would tell them apart by removal", 800)
 
 
 @pytest.mark.parametrize("first", ["null", "deceptive"])
@@ -382,7 +469,7 @@ def test_near_uniform_weights_are_said_to_be_so_and_nothing_but_their_use_is_jud
         why = "the weights are near uniform (normalised entropy 0.97): they single out no tokens"
         assert found.confidence == f"Not tested: {why}."
         assert {(r.answer, r.why) for r in found.rulings} == {(UNTESTED, why)}
-    assert verdict("faithful", uniform(of(0.96, 0.98)), rates=rates).rulings[1].figure == of(0.6, 0.7)  # still shown
+    assert ruling(SUFFICIENCY, uniform(of(0.96, 0.98)), rates=rates).figure == of(0.6, 0.7)  # still shown
 
 
 @pytest.mark.parametrize("entropy", [of(0.94, 0.98), of(0.5, 0.6), UNDEFINED])
@@ -425,8 +512,11 @@ def test_a_search_that_found_nothing_is_no_yes() -> None:
     assert found.deciding is not None
     assert (found.answer, found.deciding.criterion.name) == (UNCLEAR, "exclusive.search")
     not_found = "other weights with the same predictions were not found with λ up to 0.002, which is no proof"
-    assert found.deciding.why == not_found
-    assert found.confidence == f"search 0.250 [0.200, 0.300] meets the threshold (at most 0.4), but {not_found}."
+    only = "no number of texts would decide, only a search that finds such weights"
+    assert (found.deciding.why, found.to_decide) == (f"{not_found}; {only}", ToDecide(only))
+    assert (
+        found.confidence == f"search 0.250 [0.200, 0.300] meets the threshold (at most 0.4), but {not_found}; {only}."
+    )
     model = next(r for r in found.rulings if r.criterion.name == "exclusive.model")
     assert (model.answer, model.why) == (UNTESTED, "the experiment seeds was not run")
 
@@ -451,7 +541,7 @@ def test_an_adversary_that_decides_otherwise_was_no_search() -> None:
 )
 def test_a_far_adversary_is_set_against_seeds_by_its_predictions(moved: Estimate, answer: str) -> None:
     far = {"JSD, far": of(0.5, 0.6), "TVD, far": moved}
-    seeds = {(EXPERIMENT, "seeds"): {"mean TVD": of(0.08, 0.12)}}
+    seeds = {(EXPERIMENT, "seeds"): {"mean TVD of pairs": of(0.08, 0.12)}}
     found = verdict("exclusive", searched(of(0.5, 0.6), more=far) | seeds)
     assert found.deciding is not None
     assert (found.answer, found.deciding.criterion.name) == (answer, "exclusive.model")

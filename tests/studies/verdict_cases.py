@@ -18,6 +18,7 @@ KEYS = {  # what a trial or experiment calls the figure of a criterion
     "stable.seeds": "agreement",
     "exclusive.texts": "far",
     "exclusive.model": "change",
+    "faithful.exchange": "position",
     "faithful.comprehensiveness": "comprehensiveness position",
     "faithful.sufficiency": "sufficiency position",
     "faithful.leave-one-out": "leave-one-out",

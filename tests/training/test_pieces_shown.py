@@ -18,6 +18,7 @@ from attentest.files import write_table
 from attentest.reports.instances import read_instances, write_csv
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.prepare_pieces import tokenize_pieces
+from attentest.text.settings import TextSettings
 from attentest.training.predict import predict
 from attentest.training.results import _attention_table, _predictions_table
 from attentest.training.run_texts import attend, heatmaps, probabilities
@@ -59,8 +60,10 @@ def run_of(folder: Path, pair: bool) -> Any:
         vocabulary=word_pieces().vocabulary,
         model=model(),
         max_tokens=500,
+        text_settings=TextSettings(),
         has_given_weights=False,
         view=None,
+        dtype="auto",
         is_hierarchical=False,
         predictions=predictions,
         attention=read_attention(folder / "attention.parquet", predictions, False, True),

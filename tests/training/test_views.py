@@ -22,6 +22,7 @@ from attentest.text.pieces import PieceTokenizer
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.take import take_pretrained
 from attentest.trials import subject_of
+from attentest.trials.work import tokens_at_once
 
 transformers = pytest.importorskip("transformers")
 DECIDING = (*GOOD, *BAD, "goodly", "badly")
@@ -247,11 +248,13 @@ def test_other_models_have_no_views(run: attentest.Run) -> None:
 
 
 def test_memory_bounds_the_texts_of_an_encoder(encoder_run: attentest.Run) -> None:
-    subject: Any = subject_of(encoder_run, memory=1)
-    longest = int(subject.lengths.max())
-    assert subject.tokens_at_once == longest
-    some = 3 * longest * model_of(encoder_run).bytes_of_a_token(longest)
-    assert subject_of(encoder_run, memory=some).tokens_at_once == 3 * longest
-    assert subject_of(encoder_run).tokens_at_once > 3 * longest
-    with_special = subject_of(encoder_run.seen(View(special=True)), memory=1)
-    assert with_special.tokens_at_once == longest + 2
+    def at_once(run: attentest.Run, memory: int | None) -> int:
+        return tokens_at_once(subject_of(run, memory=memory), {})
+
+    longest = int(subject_of(encoder_run).lengths.max())
+    costs = model_of(encoder_run).costs(longest)
+    assert costs.added == 3  # as many as around a pair
+    assert at_once(encoder_run, 1) == longest + 3
+    assert at_once(encoder_run, 3 * (longest + 3) * costs.token) == 3 * (longest + 3)
+    assert at_once(encoder_run, None) > 3 * (longest + 3)
+    assert at_once(encoder_run.seen(View(special=True)), 1) == longest + 2  # they are tokens of the text then

@@ -51,11 +51,54 @@ def save_classifier(
     return _save(folder, transformers.AutoModelForSequenceClassification, kind, seed, config)
 
 
+def save_with_sink(folder: Path, word: str = "the") -> Path:
+    """A BERT whose last layer looks at this word, whatever else the text says: its queries are all the same, and its
+    keys are long where the first dimension is, which is this word's alone. The layer below changes little."""
+    save_classifier(folder)
+    network = transformers.AutoModelForSequenceClassification.from_pretrained(folder)
+    embeddings, (below, above) = network.bert.embeddings, network.bert.encoder.layer
+    last = above.attention.self
+    number = transformers.AutoTokenizer.from_pretrained(folder).convert_tokens_to_ids(word)
+    with torch.no_grad():
+        for table in (embeddings.word_embeddings, embeddings.position_embeddings, embeddings.token_type_embeddings):
+            table.weight[:, 0] = 0
+        embeddings.word_embeddings.weight[number, 0] = 8
+        for one in (below.attention.output.dense, below.output.dense):
+            one.weight *= 0.1
+        for one in (last.query, last.key):
+            one.weight.zero_()
+            one.bias.zero_()
+        heads = slice(None, None, SIZES["bert"]["hidden_size"] // SIZES["bert"]["num_attention_heads"])
+        last.query.bias[heads] = 4
+        last.key.weight[heads, 0] = 1
+    network.save_pretrained(folder)
+    return folder
+
+
+def corpus_with(word: str = "the", count: int = 120) -> attentest.Corpus:
+    """Test texts that have this word once, somewhere, with their rationales."""
+    made = rows(count)
+    texts = [[other for other in text.split() if other != word] for text in made["text"]]
+    for place, text in enumerate(texts):
+        text.insert(place % (len(text) + 1), word)
+    marks = [[int(other in (*GOOD, *BAD)) for other in text] for text in texts]
+    together = {**made, "text": [" ".join(text) for text in texts], "rationale": marks, "split": ["test"] * count}
+    return attentest.load(together, name="tiny", rationale="rationale", split="split")
+
+
 def _save(folder: Path, auto: Any, kind: str, seed: int, config: dict[str, Any]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     size = save_tokenizer(folder)
     made = transformers.AutoConfig.for_model(
-        kind, **{**SIZES[kind], "vocab_size": size, "max_position_embeddings": 32, "pad_token_id": 0, **WIDE, **config}
+        kind,
+        **{
+            **SIZES.get(kind, {}),
+            "vocab_size": size,
+            "max_position_embeddings": 32,
+            "pad_token_id": 0,
+            **WIDE,
+            **config,
+        },
     )
     with torch.random.fork_rng():
         torch.manual_seed(seed)

@@ -22,7 +22,6 @@ from attentest.trials import Subject, subject_of
 from attentest.trials import instances as module
 from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.instances import ADVERSARIAL, ORIGINAL, PERMUTED, SHOWN, instances
-from attentest.trials.reading import readings
 
 TEXTS, STEPS = 6, 150  # of the search, which takes 500 by itself
 SMALL: dict[str, Any] = {"epochs": 2, "dimension": 12, "hidden": 8, "lr": 0.03}
@@ -165,7 +164,7 @@ def test_marks_of_the_rationale(trained: attentest.Run, found: list[Any]) -> Non
 
 
 def test_batches_change_nothing(trained: attentest.Run, found: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "readings", partial(readings, max_padded=1))  # each text for itself
+    monkeypatch.setattr(module, "tokens_at_once", lambda subject, works: 1)  # each text for itself
     again = instances(subject_of(trained), texts=TEXTS).to_pylist()
     for row, other in zip(again, found, strict=True):
         same = {key: value for key, value in row.items() if not isinstance(value, float) and key != "weight"}

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tiny_encoders import marked_corpus, save_classifier
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
+import attentest
 from attentest.errors import InputError
-from attentest.memory import out_of_memory, size_of
+from attentest.memory import most_bytes, out_of_memory, size_of
+from attentest.models.protocol import Costs
 from attentest.text.batches import Batch
 from attentest.training.run import Run
-from attentest.trials import make_trial, subject_of
+from attentest.training.take import take_pretrained
+from attentest.trials import Finding, make_trial, subject_of
+from attentest.trials.base import works_of
 from attentest.trials.hold import hold
+from attentest.trials.work import Work, bytes_of_a_position, costs_of, tokens_at_once
 
 
 @pytest.mark.parametrize(("written", "size"), [("500MB", 500_000_000), ("2GB", 2_000_000_000), ("1.5 k", 1_500)])
@@ -63,20 +74,146 @@ def test_where_memory_does_not_suffice_fewer_texts_are_read_at_a_time(run: Run) 
         hold([make_trial("uniform")], replace(subject, model=Small(subject.model, longest // 2)))
 
 
+def test_a_limit_may_be_a_number() -> None:
+    assert (most_bytes(None), most_bytes("2GB"), most_bytes(1500)) == (None, 2_000_000_000, 1500)
+    with pytest.raises(InputError, match="is not a size"):
+        most_bytes(0)
+
+
 def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
     assert out_of_memory(MemoryError())
+    assert out_of_memory(RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"))
+    assert out_of_memory(RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes."))
     assert not out_of_memory(RuntimeError("shapes do not fit"))
 
 
 def test_memory_bounds_the_texts_of_a_model_that_knows_its_size(run: Run) -> None:
     class Sized(Small):
-        def bytes_of_a_token(self, longest: int) -> int:
-            return 1000
+        def costs(self, length: int, site: str | None = None) -> Costs:
+            return Costs(token=1000, graph=2000, layered=600, variant=100, searched=300)
 
     subject = subject_of(run)
     sized = replace(subject, model=Sized(subject.model, 10**9), memory=200_000)
     longest = int(subject.lengths.max())
-    assert sized.tokens_at_once == max(longest, 200)
-    assert replace(sized, memory=1).tokens_at_once == longest
-    assert replace(sized, memory=None).tokens_at_once == subject.tokens_at_once
-    assert np.isfinite(sized.tokens_at_once)
+    assert tokens_at_once(sized, {}) == max(longest, 200)
+    assert tokens_at_once(sized, {"gradients": Work(held="graph")}) == max(longest, 100)
+    assert tokens_at_once(sized, {"layers": Work(held="layered")}) == max(longest, 125)
+    searched = {"search": Work(searched=10 * longest)}  # as much again for each token as 10 variants take: 3000
+    assert tokens_at_once(sized, searched) == max(longest, 200_000 // 4000)
+    assert tokens_at_once(replace(sized, memory=1), {}) == longest
+    assert tokens_at_once(replace(sized, memory=None), {}) == tokens_at_once(subject, {})
+
+
+@contextmanager
+def limited(model: Any, positions: int) -> Iterator[list[int]]:
+    """Within, the network runs out of memory where it gets more positions than these; how many, each time."""
+    refused: list[int] = []
+
+    def check(_network: Any, _inputs: Any, options: dict[str, Any]) -> None:
+        if options["input_ids"].numel() > positions:
+            refused.append(options["input_ids"].numel())
+            raise RuntimeError("[enforce fail at alloc_cpu.cpp] DefaultCPUAllocator: not enough memory: you tried")
+
+    handle = model.network.register_forward_pre_hook(check, with_kwargs=True)
+    try:
+        yield refused
+    finally:
+        handle.remove()
+
+
+FEW: dict[str, dict[str, Any]] = {"permutation": {"permutations": 20}, "adversary": {"steps": 5, "k": 2}}
+# rounded otherwise in other batches; a search follows its slopes, and the order of close scores may turn
+EXACT = {"erasure": ["comprehensiveness, random"], "adversary": ["max_attention"], "correlation": ["max_attention"]}
+
+
+@pytest.mark.parametrize("name", ["erasure", "permutation", "removal", "importance-sets", "layers", "swaps"])
+def test_work_on_an_encoder_is_halved_until_it_fits(name: str, encoder_run: attentest.Run) -> None:
+    subject = replace(subject_of(encoder_run, texts=6), folder=None)
+    trial = make_trial(name, **FEW.get(name, {}))
+    usual = hold([trial], subject)[0]
+    longest = int(subject.lengths.max()) + 3
+    with limited(subject.model, 2 * longest) as refused:
+        found = hold([trial], subject)[0]
+        assert refused
+    same(found, usual, EXACT.get(name))
+    with limited(subject.model, longest // 2), pytest.raises(RuntimeError, match="not enough memory"):
+        hold([trial], subject)
+
+
+def test_what_was_put_down_is_not_asked_again(encoder_run: attentest.Run) -> None:
+    """Information keeps states: trials that can be asked again come before it, whatever their order."""
+    subject = replace(subject_of(encoder_run, texts=6), folder=None)
+    trials = [make_trial("information", runs=2, clusters=2), make_trial("erasure")]
+    usual = hold(trials, subject)
+    with limited(subject.model, 2 * (int(subject.lengths.max()) + 3)) as refused:
+        found = hold(trials, subject)
+        assert refused
+    assert [finding.trial for finding in found] == ["information", "erasure"]
+    assert found[0].summary["ranks"] == usual[0].summary["ranks"]
+    same(found[1], usual[1], EXACT["erasure"])
+
+
+def same(found: Finding, usual: Finding, names: list[str] | None = None) -> None:
+    assert found.table["id"].equals(usual.table["id"])
+    for name in names or found.table.column_names:
+        values = usual.table[name].to_numpy(zero_copy_only=False)
+        if values.dtype.kind == "f":
+            assert np.allclose(found.table[name].to_numpy(), values, atol=1e-5, equal_nan=True), name
+
+
+class Peak(TorchDispatchMode):
+    """The most bytes that tensors other than the model's own had at a time."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.known = {value.untyped_storage().data_ptr() for value in (*model.parameters(), *model.buffers())}
+        self.live: dict[int, int] = {}
+        self.now = self.peak = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = function(*args, **(kwargs or {}))
+        for value in tree_leaves(out):
+            if isinstance(value, torch.Tensor):
+                storage = value.untyped_storage()
+                key = storage._cdata
+                if storage.data_ptr() not in self.known and key not in self.live:
+                    self.live[key] = storage.nbytes()
+                    self.now += storage.nbytes()
+                    self.peak = max(self.peak, self.now)
+                    weakref.finalize(storage, self.gone, key)
+        return out
+
+    def gone(self, key: int) -> None:
+        self.now -= self.live.pop(key)
+
+
+@pytest.fixture(scope="module", params=["bert", "deberta-v2", "llama"])
+def wide_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Wide enough for states to be most of what is in memory, on texts of different lengths."""
+    size: dict[str, Any] = {
+        "hidden_size": 48,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+        "intermediate_size": 192,
+    }
+    further: dict[str, dict[str, Any]] = {
+        "bert": {},
+        "deberta-v2": {"pos_att_type": ["c2p", "p2c"], "relative_attention": True, "max_relative_positions": 8},
+        "llama": {"num_key_value_heads": 2},
+    }
+    place = tmp_path_factory.mktemp("wide")
+    theirs = save_classifier(place / "theirs", request.param, **size, **further[request.param])
+    return take_pretrained(marked_corpus(20), theirs, place / "run")
+
+
+@pytest.mark.parametrize("name", ["permutation", "adversary", "correlation", "erasure", "swaps", "layers"])
+def test_tensors_stay_within_the_memory(name: str, wide_run: Run) -> None:
+    subject = replace(subject_of(wide_run), folder=None)
+    trial = make_trial(name, **FEW.get(name, {}))
+    works, longest = works_of([trial], subject), int(subject.lengths.max())
+    costs = costs_of(subject, longest)
+    memory = 4 * (longest + costs.added) * bytes_of_a_position(works, costs, longest)
+    model: Any = subject.model
+    with Peak(model) as watched:
+        hold([trial], replace(subject, memory=memory))
+    assert watched.peak <= memory

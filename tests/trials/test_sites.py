@@ -64,8 +64,8 @@ def test_every_trial_gives_a_whole_finding_at_every_site(trained: attentest.Run,
 
 @every_site
 @pytest.mark.parametrize(
-    "name", [n for n in quick.ON_RUNS if n != "information"]
-)  # that one is about all texts together
+    "name", [n for n in quick.ON_RUNS if n not in ("information", "exchange")]
+)  # these are about all texts together
 def test_batches_and_order_change_nothing(trained: attentest.Run, name: str, site: str) -> None:
     subject = replace(subject_of(trained, texts=16, site=site), folder=None)
     (whole,) = hold([make_trial(name, **QUICK.get(name, {}))], subject)

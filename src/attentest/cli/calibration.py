@@ -15,7 +15,7 @@ from attentest.cli.streams import say
 
 
 @command()
-@with_options(last=engine_options())
+@with_options(last=engine_options("dry_run", "engine", "workers", "address", "device", "store"))
 def calibrate(
     out: Annotated[Path, Option(help="Folder of the calibration.")] = Path("calibration"),
     overwrite: Overwrite = False,

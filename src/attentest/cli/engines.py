@@ -5,14 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
-from attentest.cli.options import BUDGETS, ENGINES, RUNNING, Device, counted, offering
+from attentest.cli.options import BUDGETS, ENGINES, RUNNING, Device, Memory, counted, offering
 from attentest.cli.signals import advise
 from attentest.cli.streams import say, say_json
+from attentest.cli.views import Dtype
+from attentest.memory import written_size
+from attentest.models.pretrained.precision import AUTO
 
 if TYPE_CHECKING:
     from attentest.engine.scheduler import Outcome, Watcher
@@ -28,7 +32,12 @@ Overwrite = Annotated[
     bool, Option("--overwrite", help="Replace the contents of that folder, if it was made with other settings.")
 ]
 DryRun = Annotated[
-    bool, Option("--dry-run", help="Print the steps and an estimate of their time; run none.", rich_help_panel=RUNNING)
+    bool,
+    Option(
+        "--dry-run",
+        help="Print the steps and an estimate of their time (of a pretrained encoder also of memory); run none.",
+        rich_help_panel=RUNNING,
+    ),
 ]
 Engine = Annotated[
     str,
@@ -61,13 +70,18 @@ _RUNNING: dict[str, tuple[Any, Any]] = {
     "workers": (Workers, None),
     "address": (Address, None),
     "device": (Device, "auto"),
+    "memory": (Memory, None),
+    "dtype": (Dtype, AUTO),
     "store": (StorePlace, None),
 }
 
 
+ENGINE = ("dry_run", "engine", "workers", "address", "device", "memory", "store")
+
+
 def engine_options(*names: str) -> list[inspect.Parameter]:
-    """Options about how steps run, all of them or those with these names."""
-    chosen = {name: _RUNNING[name] for name in names or _RUNNING}
+    """Options about how steps run: the usual ones, or those with these names."""
+    chosen = {name: _RUNNING[name] for name in names or ENGINE}
     return [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
         for name, (annotation, default) in chosen.items()
@@ -113,14 +127,24 @@ def finish(outcome: Outcome, as_dict: Callable[[], Any], as_json: bool, tell: Ca
 
 
 def print_plan(expanded: StudyPlan, store: Store, as_json: bool) -> None:
+    """The steps and their time; of a pretrained encoder also what its trials run, and in how much memory."""
+    from attentest.studies.forecast import forecast
+
     expanded.summarise()
     rows: list[dict[str, Any]] = [
         {"name": s.name, "seconds": round(s.seconds, 1), "done": store.has(s.key)} for s in expanded.plan
     ]
     left = sum(row["seconds"] for row in rows if not row["done"])
+    found = forecast(expanded, store.has)
     if as_json:
-        say_json({"steps": rows, "seconds": round(left, 1)})
+        say_json({"steps": rows, "seconds": round(left, 1)} | ({} if found is None else {"encoder": asdict(found)}))
         return
     for row in rows:
         say(f"{'done' if row['done'] else '{:.0f} s'.format(row['seconds']):>8}  {row['name']}")
     say(f"{counted(len(rows), 'step')}, about {max(1, round(left / 60))} min on one core")
+    if found is not None:
+        say(
+            f"of the encoder: about {found.forward:,.0f} runs of it on a text and {found.backward:,.0f} back, "
+            f"{max(1, round(found.seconds / 60)):,} min on one core by a run timed here; peak memory about "
+            f"{written_size(found.memory)} next to {written_size(found.model)} of the model, in each process"
+        )

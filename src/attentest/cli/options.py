@@ -48,6 +48,17 @@ Device = Annotated[
 ]
 
 
+Memory = Annotated[
+    str | None,
+    Option(
+        help="Most memory for what a trial of a pretrained encoder has at a time, next to the model, such as 2GB "
+        "[16,384 tokens].",
+        metavar="SIZE",
+        rich_help_panel=RUNNING,
+    ),
+]
+
+
 def option_of(setting: Setting, panel: str, without: str | None = None) -> inspect.Parameter:
     """The option of a setting; one that is not given is None, so that defaults stand in one place alone."""
     flags, default = list(setting.about.flags), without or setting.without

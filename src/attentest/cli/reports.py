@@ -11,7 +11,7 @@ from typer import Argument, Option
 from attentest.cli import engines
 from attentest.cli.app import command
 from attentest.cli.corpus_options import NAMES, corpus_arguments, corpus_options
-from attentest.cli.engines import Overwrite, budget_option, engine_arguments, engine_options, watched
+from attentest.cli.engines import ENGINE, Overwrite, budget_option, engine_arguments, engine_options, watched
 from attentest.cli.options import (
     PAIR,
     AsJson,
@@ -36,6 +36,8 @@ SETTINGS = "Model and training (all others with -s)"
 COMMON = {  # settings that an audit has as options, and what holds without them where it is not their default
     "vectors": None,
     "max_tokens": None,
+    "long": None,
+    "stride": None,
     "encoder": None,
     "alignment": None,
     "projection": None,
@@ -85,7 +87,7 @@ FailOn = Annotated[
 @with_options(
     *corpus_options(*(name for name in NAMES if name != "rows")),
     *(option_of(known_settings()[name][1], SETTINGS, without) for name, without in COMMON.items()),
-    last=engine_options(),
+    last=engine_options(*ENGINE, "dtype"),
 )
 def audit(
     source: Annotated[
@@ -152,6 +154,8 @@ def audit(
         "rows": rows,
         "texts": texts,
         "device": given["device"],
+        "dtype": given["dtype"],
+        "memory": given["memory"],
         "controls": controls,
         **columns,
         "options": options,
@@ -229,7 +233,7 @@ def report(
 
 
 @command()
-@with_options(last=engine_options("workers", "device", "store"))
+@with_options(last=engine_options("workers", "device", "memory", "dtype", "store"))
 def compare(
     a: Annotated[Path, Argument(help="Folder of a finished run.")],
     b: Annotated[Path, Argument(help="Folder of another finished run.")],
@@ -253,6 +257,8 @@ def compare(
             texts=texts,
             thresholds=named_values(threshold or []),
             device=given["device"],
+            dtype=given["dtype"],
+            memory=given["memory"],
             overwrite=overwrite,
             watchers=[watcher],
             **engine_arguments(given),

@@ -89,6 +89,7 @@ def study(
             rows=rows,
             data_dir=data_dir,
             device=given["device"],
+            memory=given["memory"],
             overwrite=overwrite,
             watchers=[watcher],
             **engine_arguments(given),

@@ -29,8 +29,9 @@ from attentest.cli.options import (
 from attentest.cli.signals import advise
 from attentest.cli.streams import say, say_json
 from attentest.cli.translation import check_labelled, report, train_on_translations, translation_options
-from attentest.cli.views import Head, Weights, seen_as
+from attentest.cli.views import Dtype, Head, Weights, seen_as
 from attentest.errors import InputError
+from attentest.models.pretrained.precision import AUTO
 from attentest.settings import settings_of
 from attentest.training.settings import FINE_TUNING, GROUPS, known_settings
 
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 
 
 OF_ENCODERS = (  # settings of `train` that mean something for a pretrained encoder
-    *("max_tokens", "projection", "epochs", "batch_size", "lr", "weight_decay", "warmup", "freeze_layers"),
+    *("max_tokens", "long", "stride"),
+    *("projection", "epochs", "batch_size", "lr", "weight_decay", "warmup", "freeze_layers"),
     *("class_weights", "select_by", "patience", "seed"),
 )
 Source = Annotated[
@@ -167,13 +169,22 @@ def show(
     html: Annotated[Path | None, Option(help="File to write a self-contained HTML page to.")] = None,
     svg: Annotated[Path | None, Option(help="File to write an SVG picture to.")] = None,
     as_json: AsJson = False,
+    *,
+    device: Device = "auto",
+    dtype: Dtype = AUTO,
 ) -> None:
     """Show a model's attention as heat maps, in the terminal, as HTML or as SVG."""
-    opened = [seen_as(attentest.open_run(run), site, head, weights) for run in runs]
+    from attentest.training.run import choose_device
+
+    where = choose_device(device)
+    opened = [seen_as(attentest.open_run(run), site, head, weights, dtype=dtype) for run in runs]
+    if where.type != "cpu":
+        for run in opened:
+            run.model.to(where)
     if second and not text:
         raise InputError("--second needs --text: give the first text of the pair, too.")
     if text:
-        found = [run.attend(text, second) for run in opened]
+        found = [run.attend(text, second, windows=len(opened) == 1) for run in opened]
     else:
         first = opened[0].heatmaps(n, ids=id, wrong=wrong, seed=seed)
         found = [first, *(run.heatmaps(ids=[one.id for one in first]) for run in opened[1:])]

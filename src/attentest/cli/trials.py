@@ -10,11 +10,12 @@ from typer import Argument, Option
 
 import attentest
 from attentest.cli.app import command
-from attentest.cli.options import PAIR, AsJson, Device, Threads, named_values, offering, set_threads
+from attentest.cli.options import PAIR, AsJson, Device, Memory, Threads, named_values, offering, set_threads
 from attentest.cli.streams import say, say_json
-from attentest.cli.views import Head, Weights, seen_as
+from attentest.cli.views import Dtype, Head, Weights, seen_as
 from attentest.errors import InputError
-from attentest.memory import size_of
+from attentest.memory import most_bytes
+from attentest.models.pretrained.precision import AUTO
 from attentest.settings import settings_of
 
 if TYPE_CHECKING:
@@ -49,12 +50,11 @@ def trial(
         list[str] | None,
         Option("-o", "--option", help="Setting of the trial, e.g. epsilon=0.05; repeatable.", metavar=PAIR),
     ] = None,
-    memory: Annotated[
-        str | None, Option(help="Memory for the texts that are read at a time, such as 2GB [16,384 tokens].")
-    ] = None,
     as_json: AsJson = False,
     *,
     device: Device = "auto",
+    dtype: Dtype = AUTO,
+    memory: Memory = None,
     threads: Threads = None,
 ) -> None:
     """Run a trial on a model's attention: print the finding, and write its table, figures and settings."""
@@ -67,12 +67,14 @@ def trial(
     if name == "all" and option:
         raise InputError("-o sets options of one trial; give its name instead of 'all'.")
     chosen = [make_trial(one, **named_values(option or [])) for one in (TRIALS if name == "all" else [name])]
-    most = None if memory is None else size_of(memory)
-    seen = seen_as(attentest.open_run(run), None, head, weights, special)
+    most = most_bytes(memory)
+    seen = seen_as(attentest.open_run(run), None, head, weights, special, dtype)
     subject = subject_of(seen, texts=texts, device=str(choose_device(device)), site=site, memory=most)
     if name == "all":
         chosen = [one for one in chosen if one.fits(subject)]
     with TerminalListener(quiet=as_json) as listener:
+        for note in subject.data.notes:
+            listener.note(note)
         findings = hold(chosen, subject, lambda done, total: listener.progress("read", done, total))
     if as_json:
         found = [finding.as_dict() for finding in findings]

@@ -8,7 +8,8 @@ from typing import Annotated
 from typer import Option
 
 import attentest
-from attentest.cli.options import offering
+from attentest.cli.options import RUNNING, offering
+from attentest.models.pretrained.precision import AUTO, DTYPES
 from attentest.models.pretrained.view import View
 
 
@@ -29,9 +30,25 @@ Weights = Annotated[
 ]
 
 
+Dtype = Annotated[
+    str,
+    Option(
+        help="Number type that a pretrained encoder computes in; auto is float32, or as a run is stored.",
+        metavar="|".join(DTYPES),
+        autocompletion=offering(DTYPES),
+        rich_help_panel=RUNNING,
+    ),
+]
+
+
 def seen_as(
-    run: attentest.Run, site: str | None, head: int | None, weights: str | None, special: bool = False
+    run: attentest.Run,
+    site: str | None,
+    head: int | None,
+    weights: str | None,
+    special: bool = False,
+    dtype: str = AUTO,
 ) -> attentest.Run:
     """The run, looked at as the options say."""
-    view = View(site, head, weights, special)
+    run, view = run.computed_in(dtype), View(site, head, weights, special)
     return run if view == View() else run.seen(view)

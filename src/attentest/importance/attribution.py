@@ -18,10 +18,11 @@ from torch import Tensor
 from attentest.errors import InputError
 from attentest.importance.differentiation import constant, constants, differentiable
 from attentest.importance.gradients import normalised
-from attentest.models.protocol import EmbeddingModel, hiding_id
+from attentest.models.protocol import EmbeddingModel, added_tokens, hiding_id
 from attentest.text.batches import Batch
 
 TOKENS = 16_384  # in one pass of the model, padding counted
+STEPS = 50  # of integrated gradients
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,9 @@ class Attribution:
         return self.signed.abs()
 
 
-def integrated_gradients(model: EmbeddingModel, batch: Batch, steps: int = 50) -> Attribution:
+def integrated_gradients(
+    model: EmbeddingModel, batch: Batch, steps: int = STEPS, *, max_padded: int = TOKENS
+) -> Attribution:
     """Gradients along the line from embeddings of zeros, times the embeddings (Sundararajan et al. 2017).
 
     Over a text they add up to f(text) − f(zeros), as closely as `steps` allow.
@@ -55,12 +58,14 @@ def integrated_gradients(model: EmbeddingModel, batch: Batch, steps: int = 50) -
             baselines=torch.zeros_like(embedded),
             additional_forward_args=(places, predicted),
             n_steps=steps,
-            internal_batch_size=max(len(batch), TOKENS // batch.mask.shape[1]),
+            internal_batch_size=max(len(batch), max_padded // (batch.mask.shape[1] + added_tokens(model))),
         )
     return Attribution(found.detach().sum(-1).to(embedded.dtype).masked_fill(~batch.mask, 0))
 
 
-def lime(model: EmbeddingModel, batch: Batch, *, samples: int = 1000, seed: int = 0) -> Attribution:
+def lime(
+    model: EmbeddingModel, batch: Batch, *, samples: int = 1000, seed: int = 0, max_padded: int = TOKENS
+) -> Attribution:
     """Coefficients of a ridge regression of f on the presence of tokens, near the whole text (Ribeiro et al. 2016).
 
     Kernel, number of removed tokens (uniform) and penalty are those of LIME's own text explainer.
@@ -72,10 +77,12 @@ def lime(model: EmbeddingModel, batch: Batch, *, samples: int = 1000, seed: int 
         explainer = captum.Lime(f, LinearModel(1.0), kernel, _some_removed)
         return _attribute(explainer, presence, samples, at_once)
 
-    return _by_presence(model, batch, seed, explain)
+    return _by_presence(model, batch, seed, max_padded, explain)
 
 
-def kernel_shap(model: EmbeddingModel, batch: Batch, *, samples: int = 1000, seed: int = 0) -> Attribution:
+def kernel_shap(
+    model: EmbeddingModel, batch: Batch, *, samples: int = 1000, seed: int = 0, max_padded: int = TOKENS
+) -> Attribution:
     """Shapley values of the tokens, by regression on sampled coalitions (Lundberg & Lee 2017).
 
     Over a text they add up to f(text) − f(every token removed), all but exactly: captum weighs these two a millionfold.
@@ -89,7 +96,7 @@ def kernel_shap(model: EmbeddingModel, batch: Batch, *, samples: int = 1000, see
         explainer.interpretable_model = LinearModel(0.0)  # captum's own needs scikit-learn
         return _attribute(explainer, presence, samples, at_once)
 
-    return _by_presence(model, batch, seed, explain)
+    return _by_presence(model, batch, seed, max_padded, explain)
 
 
 def _attribute(explainer: Any, presence: Tensor, samples: int, at_once: int) -> Tensor:
@@ -120,7 +127,9 @@ class LinearModel:
         return self.coefficients
 
 
-def _by_presence(model: EmbeddingModel, batch: Batch, seed: int, explain: Callable[..., Tensor]) -> Attribution:
+def _by_presence(
+    model: EmbeddingModel, batch: Batch, seed: int, max_padded: int, explain: Callable[..., Tensor]
+) -> Attribution:
     """Each text alone and without padding, with randomness of its own row: the rest of the batch changes nothing."""
     found = torch.zeros(batch.mask.shape, dtype=torch.float32)
     for place, row in enumerate(batch.rows):
@@ -130,7 +139,7 @@ def _by_presence(model: EmbeddingModel, batch: Batch, seed: int, explain: Callab
             torch.manual_seed(key)
             f = _probability_with_tokens_left(model, alone)
             length = alone.ids.shape[1]
-            explained = explain(torch.ones(1, length), f, max(1, TOKENS // length))
+            explained = explain(torch.ones(1, length), f, max(1, max_padded // (length + added_tokens(model))))
         found[place, batch.mask[place].cpu()] = explained.flatten().float()
     return Attribution(found.to(batch.mask.device))
 

@@ -16,10 +16,19 @@ from attentest.errors import unknown_name
 from attentest.importance.lstm_erasure import removed_from_bilstm, renormalised
 from attentest.importance.lstm_gradients import plain_bilstm
 from attentest.models.evaluation import evaluating
-from attentest.models.protocol import AttentionModel, BiasModel, EmptyTextModel, WholeModel, hiding_id, provides
+from attentest.models.protocol import (
+    AttentionModel,
+    BiasModel,
+    EmptyTextModel,
+    WholeModel,
+    added_tokens,
+    hiding_id,
+    provides,
+)
 from attentest.text.batches import Batch
 
 REMOVALS = ("remove", "mask")
+CACHED = 2_048  # tokens that a deep network reads at a time: the states of more would leave the processor's caches
 
 
 def removed_probabilities(
@@ -37,6 +46,7 @@ def removed_probabilities(
     """
     if removal not in REMOVALS:
         raise unknown_name("removal", removal, REMOVALS)
+    max_padded = _at_once(model, batch, max_padded)
     from_states = removal == "remove" and plain_bilstm(model) is not None
     with evaluating(model), torch.inference_mode():
         lengths = batch.mask.sum(1)
@@ -80,11 +90,11 @@ def left_probabilities(
     """
     first, copy_of = _distinct(texts, kept)
     texts, kept = texts[first], kept[first]
-    second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
+    max_padded = _at_once(model, batch, max_padded)
     found: Tensor | None = None
     with evaluating(model), torch.inference_mode():
-        for some in _length_groups(kept.sum(1) + second, max_padded, shortest=1):
-            probabilities = _probabilities(model, _left_of(batch, texts[some], kept[some]))
+        for some in _length_groups(kept.sum(1) + _further(model, batch), max_padded, shortest=1):
+            probabilities = whole_probabilities(model, _left_of(batch, texts[some], kept[some]))
             found = probabilities.new_empty(len(texts), probabilities.shape[1]) if found is None else found
             found[some] = probabilities
     assert found is not None
@@ -107,10 +117,9 @@ def _run_again(
     """The whole model on a copy of the text for each removal."""
     changed = _shortened if removal == "remove" else partial(_masked, hiding=hiding_id(model))
     texts, places = batch.mask.nonzero(as_tuple=True)
-    second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
-    copies = max(1, max_padded // (batch.mask.shape[1] + second))
+    copies = max(1, max_padded // (batch.mask.shape[1] + _further(model, batch)))
     chunks = zip(texts.split(copies), places.split(copies), strict=True)
-    probabilities = torch.cat([_probabilities(model, changed(batch, *chunk)) for chunk in chunks])
+    probabilities = torch.cat([whole_probabilities(model, changed(batch, *chunk)) for chunk in chunks])
     padded = probabilities.new_zeros(*batch.mask.shape, probabilities.shape[-1])
     padded[texts, places] = probabilities
     return padded
@@ -130,7 +139,9 @@ def _left_of(batch: Batch, texts: Int[Tensor, "copies"], kept: Bool[Tensor, "cop
     copies = batch.take(texts)
     preset = None if copies.preset is None else renormalised(copies.preset.gather(1, order), mask)
     sentences = None if copies.sentences is None else copies.sentences.gather(1, order)
-    return replace(copies, ids=copies.ids.gather(1, order), mask=mask, preset=preset, sentences=sentences)
+    places = None if copies.places is None else copies.places.gather(1, order)
+    ids = copies.ids.gather(1, order)
+    return replace(copies, ids=ids, mask=mask, preset=preset, sentences=sentences, places=places)
 
 
 def _masked(batch: Batch, texts: Int[Tensor, "copies"], places: Int[Tensor, "copies"], hiding: int) -> Batch:
@@ -152,7 +163,20 @@ def _length_groups(lengths: Int[Tensor, "batch"], max_padded: int, shortest: int
         order = order[size:]
 
 
-def _probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:
+def _further(model: AttentionModel, batch: Batch) -> int:
+    """Tokens that are read with each text: those of the second one, and those that the model adds."""
+    second = 0 if batch.second_mask is None else batch.second_mask.shape[1]
+    return second + added_tokens(model)
+
+
+def _at_once(model: AttentionModel, batch: Batch, max_padded: int) -> int:
+    """Networks that run in one piece have many layers, each of which goes over all states again."""
+    on_cpu = batch.ids.device.type == "cpu"
+    return min(max_padded, CACHED) if on_cpu and provides(model, WholeModel) else max_padded
+
+
+def whole_probabilities(model: AttentionModel, batch: Batch) -> Float[Tensor, "batch classes"]:
+    """Of the whole model, run anew."""
     if provides(model, WholeModel):
         return model.whole(batch).softmax(-1)
     encoded = model.encode(batch)
@@ -165,5 +189,5 @@ def _without_context(model: AttentionModel, batch: Batch) -> Float[Tensor, "batc
     if provides(model, BiasModel):
         return model.bias().softmax(-1).expand(len(batch), -1)
     longest = batch.mask.sum(1).argmax().unsqueeze(0)
-    probabilities = _probabilities(model, batch.select(longest))[0]
+    probabilities = whole_probabilities(model, batch.select(longest))[0]
     return torch.full_like(probabilities, 1 / len(probabilities)).expand(len(batch), -1)

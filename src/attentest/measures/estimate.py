@@ -53,9 +53,20 @@ def texts_to_decide(estimate: Estimate, threshold: float) -> int | None:
     """
     distance = abs(estimate.value - threshold)
     facing = estimate.high - estimate.value if estimate.value < threshold else estimate.value - estimate.low
-    if not distance > 0 or math.isnan(facing):
+    return _scaled(estimate.n, facing, distance)
+
+
+def texts_to_separate(more: Estimate, less: Estimate) -> int | None:
+    """About how many texts would part two intervals, if the values stayed as they are: both shrink as in
+    `texts_to_decide`. None where the first value is not above the second."""
+    return _scaled(max(more.n, less.n), (more.value - more.low) + (less.high - less.value), more.value - less.value)
+
+
+def _scaled(n: int, width: float, distance: float) -> int | None:
+    """How many texts make a width of so many no larger than the distance."""
+    if not distance > 0 or math.isnan(width):
         return None
-    needed = estimate.n * max(1.0, facing / distance) ** 2
+    needed = n * max(1.0, width / distance) ** 2
     if needed > MOST_TEXTS:
         return None
     unit = int(10 ** max(0, math.floor(math.log10(max(needed, 1))) - 1))

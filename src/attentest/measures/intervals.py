@@ -7,6 +7,7 @@ from attentest.measures.estimate import (
     independent_difference,
     smallest_visible,
     texts_to_decide,
+    texts_to_separate,
 )
 from attentest.measures.means import mean, ratio, share, share_difference
 from attentest.measures.medians import deviation, median
@@ -24,5 +25,6 @@ __all__ = [
     "share_difference",
     "smallest_visible",
     "texts_to_decide",
+    "texts_to_separate",
     "two_level",
 ]

@@ -102,12 +102,29 @@ class WholeModel(AttentionModel, Protocol):
         """Logits under the model's own weights."""
 
 
+@dataclass(frozen=True)
+class Costs:
+    """What a model takes for texts of a length, about: bytes, and shares of a run of the whole network on a text."""
+
+    token: int  # bytes of each position of the texts that are read at a time: kept, and in a run
+    graph: int  # the same while gradients are taken through the whole
+    layered: int  # more, where the states of every layer are kept
+    variant: int  # bytes of a text whose weights are decoded, for each variant of them
+    searched: int  # the same while gradients are taken by the variants
+    added: int = 0  # positions that the model adds to a text
+    reading: float = 1.0  # of a run, to encode a text and decode it
+    whole: float = 1.0  # to run a text anew: a part of the last layer may be left out
+    decoding: float = 1.0  # to decode one variant
+    above: float = 1.0  # from the site on, all positions
+    reuses: bool = False  # whether layers below a change need not run again
+
+
 @runtime_checkable
 class SizedModel(AttentionModel, Protocol):
-    """Knows about how much memory it takes."""
+    """Knows about how much it takes."""
 
-    def bytes_of_a_token(self, longest: int) -> int:
-        """Of one token, in a batch of texts that are at most so long."""
+    def costs(self, length: int, site: str | None = None) -> Costs:
+        """For texts of this length, looked at from this site [the last]."""
 
 
 @runtime_checkable
@@ -205,6 +222,11 @@ Capability = TypeVar("Capability", bound=AttentionModel)
 def attention_of(model: AttentionModel, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
     """One weight for each token: of the first site, or what all heads say together."""
     return model.explained(encoded, weights) if provides(model, RowsModel) else weights[model.sites[0]]
+
+
+def added_tokens(model: AttentionModel) -> int:
+    """How many positions the model adds to each text."""
+    return model.costs(1).added if provides(model, SizedModel) else 0
 
 
 def hiding_id(model: AttentionModel) -> int:

@@ -35,6 +35,8 @@ class Reader(nn.Module, ABC):
 
     def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]:
         embedded: Tensor = self.embedding(ids)
+        if self.training and self.settings.dropout:
+            embedded = nn.functional.dropout(embedded, self.settings.dropout)
         return embedded
 
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> Encoded:

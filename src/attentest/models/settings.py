@@ -71,6 +71,9 @@ class ModelSettings:
         metavar="NAME",
     )
     hidden: int = setting(128, "Hidden size (per direction).", least=2, most=100_000)
+    dropout: float = setting(
+        0.0, "Share of the entries of word vectors that are set to 0 at random in training.", least=0, most=0.99
+    )
     self_projection: str = setting(
         "softmax",
         "Projection inside a Transformer's self-attention.",

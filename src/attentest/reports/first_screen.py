@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from attentest.reports.parts.formatting import number
 from attentest.reports.summary_text import BASELINE, is_skewed, listed, majority, tested_texts
 from attentest.studies.results import TRIAL, ModelResult
 from attentest.studies.verdict import Ruling, Verdict
+from attentest.studies.verdict.deciding import ToDecide
 from attentest.studies.verdict.judge import NO, OF_USE, UNCLEAR, UNTESTED, YES, Summaries, near_uniform
+from attentest.trials.base import Trial
 from attentest.trials.erasure import COMPREHENSIVENESS, SUFFICIENCY, Erasure
+from attentest.trials.exchange import Exchange
 from attentest.trials.scores import ATTENTION
 from attentest.trials.uniform import Uniform
 
@@ -26,7 +30,31 @@ MEASURES = {  # other explanations, as a reader would look for them
     "gradient-norm": "the size of the gradient",
     "attention-times-gradient": "attention × gradient",
 }
-RANDOM = "random"  # order of tokens, the null of the trial erasure
+RANDOM = "random"  # order of tokens, the null of the trials erasure and exchange
+
+
+class Compared(NamedTuple):
+    """A figure that attention and other measures have alike, in words."""
+
+    trial: type[Trial]
+    key: str  # of the figure of attention
+    more: bool  # is better
+    tokens: str
+    happens: str
+
+
+_LOSES = "a decision of this model loses {} of its probability"
+COMPARED = {  # by the test that decides
+    "faithful.exchange": Compared(
+        Exchange,
+        "gained",
+        True,
+        "with its first tokens from another text",
+        "that text's class gains {} in probability",
+    ),
+    "faithful.sufficiency": Compared(Erasure, SUFFICIENCY, False, "with its first tokens alone", _LOSES),
+    "faithful.comprehensiveness": Compared(Erasure, COMPREHENSIVENESS, True, "without its first tokens", _LOSES),
+}
 
 
 def first_screen(about: ModelResult, summaries: Summaries, verdicts: Sequence[Verdict], weak: bool) -> FirstScreen:
@@ -91,8 +119,7 @@ def _figures(verdicts: Sequence[Verdict], summaries: Summaries) -> list[str]:
     idle = any(not verdict.of_consequence for verdict in verdicts)
     names = OF_USE if idle and near_uniform(summaries) is None else ("faithful",)
     asked = [verdict for verdict in verdicts if verdict.definition.name in names]
-    found = [_in_words(v.deciding) if v.deciding else v.confidence for v in asked]
-    return [*found, *(f"But: {_in_words(doubt)}" for v in asked for doubt in v.doubts)]
+    return [_in_words(v.deciding) if v.deciding else v.confidence for v in asked]
 
 
 def _in_words(ruling: Ruling) -> str:
@@ -114,24 +141,22 @@ def _advice(about: ModelResult, verdicts: Sequence[Verdict], summaries: Summarie
         given.append("Train longer, on more texts or with better word vectors, then audit again.")
     idle = any(not verdict.of_consequence for verdict in verdicts)
     if not weak and (answers.get("faithful") == NO or idle or near_uniform(summaries) is not None):
-        given.append(_instead(verdicts, summaries.get((TRIAL, Erasure.name), {})))
+        given.append(_instead(verdicts, summaries))
     elif answers.get("faithful") == YES:
         given.append("Show the weights with their numbers, and say that they are attention weights.")
         if answers.get("stable") == NO:
             given.append("Do not read them as facts about the texts: train several models and show where they agree.")
-    return [*given, *_more_texts(verdicts, tested_texts(about)), *_more_trainings(verdicts)]
+    return [*given, *_more_texts(verdicts, tested_texts(about)), *_more_trainings(verdicts), *_no_number(verdicts)]
 
 
-def _instead(verdicts: Sequence[Verdict], erased: Mapping[str, Estimate]) -> str:
+def _instead(verdicts: Sequence[Verdict], summaries: Summaries) -> str:
     """The measure that finds the tokens that decisions depend on, if clearly better than attention by the same figure;
     this is the one that decides, where other measures have it."""
     decided = {verdict.deciding.criterion.name for verdict in verdicts if verdict.deciding}
-    enough = "faithful.sufficiency" in decided
-    side = SUFFICIENCY if enough else COMPREHENSIVENESS
-    tokens = "with its first tokens alone" if enough else "without its first tokens"
-    sign = -1 if enough else 1  # what is lost with the right tokens alone is little
-    prefix = Erasure.keys[side].removesuffix(ATTENTION)
-    reached = {key.removeprefix(prefix): figure for key, figure in erased.items() if key.startswith(prefix)}
+    by = next((figure for name, figure in COMPARED.items() if name in decided), COMPARED["faithful.comprehensiveness"])
+    prefix = by.trial.keys[by.key].removesuffix(ATTENTION)
+    found = summaries.get((TRIAL, by.trial.name), {})
+    reached = {key.removeprefix(prefix): figure for key, figure in found.items() if key.startswith(prefix)}
     own = reached.get(ATTENTION)
     others = {
         name: figure
@@ -139,21 +164,24 @@ def _instead(verdicts: Sequence[Verdict], erased: Mapping[str, Estimate]) -> str
         if name not in (ATTENTION, RANDOM) and ", " not in name and not math.isnan(figure.value)
     }
     if own is None or not others:
-        return "Do not show it as the reason. The trial erasure tells which other measure finds the tokens that matter."
-    name, best = max(others.items(), key=lambda pair: sign * pair[1].value)
-    clearly = best.high < own.low if enough else best.low > own.high
+        return (
+            f"Do not show it as the reason. The trial {by.trial.name} tells which other measure finds the tokens that "
+            "matter."
+        )
+    name, best = max(others.items(), key=lambda pair: pair[1].value if by.more else -pair[1].value)
+    clearly = best.low > own.high if by.more else best.high < own.low
     if not clearly:
         return "Do not show it as the reason. No other measure examined here finds tokens that matter clearly more."
-    theirs = tokens.replace("its", "attention's")
+    theirs = by.tokens.replace("its", "attention's")
     return (
-        f"Show {MEASURES.get(name, name)} instead: {tokens} a decision of this model loses {number(best.value)} of "
-        f"its probability, {theirs} {number(own.value)}."
+        f"Show {MEASURES.get(name, name)} instead: {by.tokens} {by.happens.format(number(best.value))}, {theirs} "
+        f"{number(own.value)}."
     )
 
 
 def _more_texts(verdicts: Sequence[Verdict], texts: int) -> list[str]:
     """How many texts would decide what is unclear."""
-    wanted = {name: ruling.texts_needed for name, ruling in _unclear(verdicts).items() if ruling.texts_needed}
+    wanted = {name: more.texts for name, more in _unclear(verdicts).items() if more.texts and not more.trainings}
     if not wanted:
         return []
     room = f"; the test split has {texts:,}" if texts and max(wanted.values()) > texts else ""
@@ -161,18 +189,27 @@ def _more_texts(verdicts: Sequence[Verdict], texts: int) -> list[str]:
 
 
 def _more_trainings(verdicts: Sequence[Verdict]) -> list[str]:
-    """The same of trainings, where more texts would not help."""
-    wanted = {name: ruling.trainings_needed for name, ruling in _unclear(verdicts).items() if ruling.trainings_needed}
+    """The same of trainings, where both count."""
+    wanted = [
+        f"about {more.trainings:,} trainings on {more.texts:,} texts for {name}"
+        for name, more in _unclear(verdicts).items()
+        if more.texts and more.trainings
+    ]
     if not wanted:
         return []
     return [
-        f"To decide what is unclear, train with more seeds (a larger budget): about {_counts(wanted)} in all; more "
-        "texts would not help."
+        "To decide what is unclear, train with more seeds (a larger budget) and examine more texts: "
+        f"{listed(wanted, 'and')}."
     ]
 
 
-def _unclear(verdicts: Sequence[Verdict]) -> dict[str, Ruling]:
-    return {v.definition.name: v.deciding for v in verdicts if v.answer == UNCLEAR and v.deciding}
+def _no_number(verdicts: Sequence[Verdict]) -> list[str]:
+    """Why neither would decide the rest."""
+    return [f"{name[0].upper()}{name[1:]}: {more.says}." for name, more in _unclear(verdicts).items() if not more.texts]
+
+
+def _unclear(verdicts: Sequence[Verdict]) -> dict[str, ToDecide]:
+    return {v.definition.name: v.to_decide for v in verdicts if v.to_decide is not None}
 
 
 def _counts(wanted: Mapping[str, int]) -> str:

@@ -25,11 +25,14 @@ from attentest.studies.folder import PLAN, VERDICT, plan_key
 from attentest.studies.published import PublishedRow
 from attentest.studies.results import (
     EXPERIMENT,
+    SINKS,
     SUMMARY,
     TRIAL,
+    WITHOUT_SINKS,
     FindingRef,
     ModelResult,
     Summary,
+    counting_of,
     read_summary,
     result_of_run,
 )
@@ -58,6 +61,11 @@ EARLIER = "An earlier version of attentest made it, without the numbers that its
 _BLIND = "no models of known truth were trained to show how well the tests work on this corpus."
 LEFT_OUT = f"Controls were left out (by choice, or in an audit of an earlier version): {_BLIND}"
 NO_CONTROLS = f"There are no controls, which the audit of a corpus trains: {_BLIND}"
+
+NO_SINKS = (
+    "An earlier version of attentest made this without verdicts without sinks (tokens that draw weight whatever the "
+    "text says). For these, run it again."
+)
 
 
 def gather(folder: Path, start: Path, companions: Path, thresholds: Thresholds, beside: str = HEAT_MAPS) -> Report:
@@ -383,19 +391,31 @@ def _lacks(summary: Summary) -> list[str]:
     trained = any(kind == EXPERIMENT for kind, _ in done)
     told = any(note.startswith(f"The experiment {Controls.name} ") for note in summary.notes)  # why they are left out
     without = bool(summary.blocks) and (EXPERIMENT, Controls.name) not in done and not told
-    controls = [LEFT_OUT if trained else NO_CONTROLS] if without else []
+    lacks = [LEFT_OUT if trained else NO_CONTROLS] if without else []
     made_here = any(about.settings is not None for about in summary.blocks.values())
     kinds = {name: trial_class(name) for name in TRIALS}
     always = [name for name, kind in kinds.items() if not kind.needs_rationale and not kind.needs_layers]
     missing = [name for name in always if (TRIAL, name) not in done]
+    lacks += [NO_SINKS] if _never_looked_for_sinks(summary) else []
     if summary.kind != "audit" or not made_here or not missing:
-        return controls
+        return lacks
     names = ", ".join(missing)
     return [
         f"An earlier version of attentest made this audit, without the trials {names}; verdicts that need them are not "
         "tested. To run what is missing, run the same audit again.",
-        *controls,
+        *lacks,
     ]
+
+
+def _never_looked_for_sinks(summary: Summary) -> bool:
+    """Whether a version made this that knew no sinks; where the search failed, that is told anyway."""
+    known = {failure.block for failure in summary.failed if failure.kind == SINKS}
+    encoders = [
+        name
+        for name, about in summary.blocks.items()
+        if about.settings is not None and about.settings.model.pretrained is not None and not counting_of(name)
+    ]
+    return any(summary.blocks[name].sinks is None and f"{name}{WITHOUT_SINKS}" not in known for name in encoders)
 
 
 def _is_of(section: Section, run: Run) -> bool:

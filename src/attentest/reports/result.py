@@ -15,7 +15,8 @@ from attentest.display.show import show, to_pandas
 from attentest.display.tables import html_table
 from attentest.errors import InputError
 from attentest.files import copy_folder
-from attentest.reports.contents import Report
+from attentest.reports.contents import Block, Report
+from attentest.reports.summary_text import sinks_text
 from attentest.reports.verdict_table import HEADER, VerdictTable, rows
 from attentest.reports.write import verdicts_of, write_report
 from attentest.studies.run_study import StudyResult
@@ -84,13 +85,23 @@ class Page:
         from rich.text import Text
 
         judged = [block for block in self.report.blocks if block.verdicts]
-        tables = [(Text(one_line(block.name), "bold"), VerdictTable(block.verdicts), Text()) for block in judged]
+        tables = [
+            (Text(one_line(block.name), "bold"), VerdictTable(block.verdicts), *_sinks(block)) for block in judged
+        ]
         return Group(*(part for table in tables for part in table), Text(f"{self.report.lead}\n{self.page}"))
 
     def _repr_html_(self) -> str:
         judged = [block for block in self.report.blocks if block.verdicts]
         tables = [html_table(HEADER, rows(block.verdicts), block.name) for block in judged]
         return "".join(tables) + f"<p>{escape(self.report.lead)}</p><p>{escape(str(self.page))}</p>"
+
+
+def _sinks(block: Block) -> list[RenderableType]:
+    """What to say of the sinks below a model's verdicts, and an empty line."""
+    from rich.text import Text
+
+    said = "" if block.about is None else sinks_text(block.about)
+    return [*([Text(one_line(f"Sinks: {said}."))] if said else []), Text()]
 
 
 def folder_of(result: str | Path | Run | Page | StudyResult | Finding) -> Path:

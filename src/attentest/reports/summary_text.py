@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from attentest.models.pretrained.sinks import FEWEST, TIMES
 from attentest.models.settings import ModelSettings
 from attentest.reports.contents import Block
-from attentest.studies.results import WITH_SPECIAL, ModelRecord, ModelResult, Summary
+from attentest.studies.results import ModelRecord, ModelResult, Summary, counting_of
 from attentest.training.settings import TrainingSettings
+from attentest.trials.sinks import FoundSink
 
 BARELY = 0.05  # a score that is so little above or below another is not clearly so
 ENOUGH = 0.8  # of what a model without attention gains over the most frequent class
@@ -30,9 +32,35 @@ def facts_of(about: ModelResult) -> list[tuple[str, str]]:
         ("rows", ", ".join(f"{split} {count:,}" for split, count in rows.items())),
         ("classes", ", ".join(corpus.classes[:12]) + (" …" if len(corpus.classes) > 12 else "")),
         ("training", _training(made)),
+        ("sinks", sinks_text(about)),
         ("corpus hash", corpus.fingerprint),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def sinks_text(about: ModelResult) -> str:
+    """Which tokens draw weight whatever the text says; empty where nobody looked for them."""
+    search = about.sinks
+    if search is None:
+        return ""
+    texts = f"{search.texts:,} test texts"
+    if not search.enough:
+        return (
+            f"not known: of {texts} no class is predicted for {FEWEST} or more, so there are no verdicts without sinks"
+        )
+    if not search.sinks:
+        return (
+            f"none on {texts}: nothing that stands in most of them has {TIMES:g} times its share of the weight or "
+            "more, so the verdicts without sinks would be the same"
+        )
+    told = [
+        f"{_sink_name(one)} ({one.weight:.2f} of the weight, {one.times:.1f} times its share)" for one in search.sinks
+    ]
+    return f"{', '.join(told)}; found on {texts}, which the verdicts without sinks leave out"
+
+
+def _sink_name(sink: FoundSink) -> str:
+    return f"the {sink.name}" if sink.piece is None else f"“{sink.name}”"
 
 
 def _parts(model: ModelSettings) -> str:
@@ -58,13 +86,19 @@ def _scores(metrics: dict[str, float | None]) -> str:
 def notes_of(summary: Summary) -> list[str]:
     """What was left out, what failed, and what became of the rows of each corpus."""
     of_corpora: dict[str, str] = {}
-    several = len({about.corpus for about in summary.blocks.values()}) > 1
+    of_several = len({about.corpus for about in summary.blocks.values()}) > 1
     for about in summary.blocks.values():
-        of_corpora |= {f"{about.corpus}: {note}" if several else note: "" for note in about.notes}
+        of_corpora |= {f"{about.corpus}: {note}" if of_several else note: "" for note in about.notes}
     missing = [f"Missing, because a step failed: {name}." for name in summary.missing]
-    models = {name: about for name, about in summary.blocks.items() if not name.endswith(WITH_SPECIAL)}
+    models = {name: about for name, about in summary.blocks.items() if not counting_of(name)}
     weak = [note for name, about in models.items() if (note := weakness(name, about))]
-    return [*weak, *summary.notes, *missing, *of_corpora]
+    several = len(models) > 1
+    sinks = [
+        f"Sinks{f' of {name}' if several else ''} (tokens that draw weight whatever the text says): {said}."
+        for name, about in models.items()
+        if (said := sinks_text(about))
+    ]
+    return [*weak, *summary.notes, *sinks, *missing, *of_corpora]
 
 
 def tested_texts(about: ModelResult) -> int:
@@ -105,8 +139,8 @@ def weakness(name: str, about: ModelResult) -> str | None:
 
 
 def models_of(blocks: Sequence[Block]) -> list[Block]:
-    """Each model once: not again with special tokens counted."""
-    return [block for block in blocks if not block.name.endswith(WITH_SPECIAL)]
+    """Each model once: not again with its tokens counted in another way."""
+    return [block for block in blocks if not counting_of(block.name)]
 
 
 def lead_of(blocks: Sequence[Block], weak: bool = False) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Collection
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ from attentest.reports.contents import Block, Report
 from attentest.reports.gather import Thresholds, gather, kept_thresholds, mark_of
 from attentest.reports.page import render
 from attentest.studies.folder import PAGE, VERDICT
-from attentest.studies.results import SUMMARY
+from attentest.studies.results import SUMMARY, WITH_SPECIAL, WITHOUT_SINKS, counting_of
 from attentest.studies.verdict import calibration
 from attentest.trials.instances import HEAT_MAPS
 from attentest.version import __version__
 
-VERSION = 2  # of verdict.json
+VERSION = 3  # of verdict.json
+COUNTS = {"": "own tokens", WITH_SPECIAL: "special tokens too", WITHOUT_SINKS: "own tokens without sinks"}
 SCHEMA = Path(__file__).with_name("verdict.schema.json")
 SCHEMA_ID = f"urn:attentest:verdict:{VERSION}"
 
@@ -121,7 +123,10 @@ def verdict_file(report: Report, thresholds: Thresholds) -> dict[str, Any]:
 
 
 def _model(block: Block) -> dict[str, Any]:
+    sinks = None if block.about is None else block.about.sinks
     return {
+        "counts": COUNTS[counting_of(block.name)],
+        "sinks": None if sinks is None else asdict(sinks),
         "metrics": {} if block.about is None else block.about.metrics,
         "baseline": None if block.about is None else block.about.baseline,
         "verdicts": [verdict.as_dict() for verdict in block.verdicts],

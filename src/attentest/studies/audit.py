@@ -12,6 +12,7 @@ from attentest.corpora import load
 from attentest.corpora.corpus import FEWEST_ROWS, Corpus
 from attentest.errors import InputError, unknown_name
 from attentest.files import is_folder
+from attentest.models.pretrained.precision import AUTO, dtype_of
 from attentest.models.settings import HIERARCHICAL
 from attentest.studies.expand import (
     CHEAP,
@@ -28,8 +29,9 @@ from attentest.studies.experiments import make_experiment
 from attentest.studies.experiments.controls import Controls
 from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.schema import Study
+from attentest.text.settings import TextSettings
 from attentest.training.encoder import check_classifier, hash_of_base
-from attentest.training.fine_tuning import check_fine_tuning
+from attentest.training.fine_tuning import READ, check_fine_tuning
 from attentest.training.run import Run
 from attentest.training.settings import FINE_TUNING, check_setting, sort_settings
 from attentest.trials import TRIALS, trial_class
@@ -59,9 +61,11 @@ class Budget:
 
 # integrated gradients are captum's, of the extra `explain`
 _RANKINGS = ["gradient-input", *(["integrated-gradients"] if find_spec("captum") else [])]
-_OF_EVERY_TRAINING = ["uniform", "erasure", "overlap", "information"]  # what decides; one training may be an exception
-# the epoch is chosen by what is judged, for every model of an audit
+_RANKED = {name: {"measures": _RANKINGS} for name in ("erasure", "exchange")}
+_OF_EVERY_TRAINING = ["uniform", "erasure", "exchange", "information"]  # what decides; one training may be an exception
+# the epoch is chosen by what is judged, for every model of an audit; dropout was chosen on dev (docs/verdicts.md)
 _TRAINING = {"epochs": 12, "patience": 3, "select_by": "f1"}
+_DROPOUT = {"dropout": 0.3}
 BUDGETS = {
     "quick": Budget(
         "a few minutes: what decides the verdicts; 12,000 rows (fewer if long), 400 test texts (2,000 where a trial is "
@@ -69,7 +73,7 @@ BUDGETS = {
         rows=12_000,
         tokens=400_000,
         texts=400,
-        training={**_TRAINING, "hidden": 64},
+        training={**_TRAINING, **_DROPOUT, "hidden": 64},
         trials={
             "correlation": {"measures": _MEASURES},
             "dispersion": {"influence_texts": 30},
@@ -78,7 +82,7 @@ BUDGETS = {
         experiments={
             "controls": {"texts": 150, "epochs": 6},
             "uniform": {"weights": ["uniform"], "repeats": 5},
-            "seeds": {"seeds": 4, "examine": ["uniform", "erasure"]},
+            "seeds": {"seeds": 4, "examine": ["uniform", "exchange"]},
             "adversary": {"lambdas": [0.005, 0.02], "epochs": 8, "patience": 3, "seeds": 4, "from_base": True},
         },
     ),
@@ -88,8 +92,8 @@ BUDGETS = {
         rows=20_000,
         tokens=1_000_000,
         texts=1000,
-        training=_TRAINING,
-        trials={"dispersion": {"influence_texts": 100}, "erasure": {"measures": _RANKINGS}},
+        training={**_TRAINING, **_DROPOUT},
+        trials={"dispersion": {"influence_texts": 100}, **_RANKED},
         experiments={
             "controls": {"texts": 300},
             "uniform": {"repeats": 5},
@@ -111,7 +115,7 @@ BUDGETS = {
         tokens=None,
         texts=None,
         training={**_TRAINING, "epochs": 20},
-        trials={"erasure": {"measures": _RANKINGS}},
+        trials=_RANKED,
         experiments={
             "controls": {"texts": 500},
             "uniform": {"repeats": 5},
@@ -136,6 +140,8 @@ def plan_audit(
     texts: int | None = None,
     training: Mapping[str, Any] | None = None,
     device: str = "auto",
+    dtype: str = AUTO,
+    memory: int | None = None,
     controls: bool = True,
 ) -> StudyPlan:
     """The plan, with sentences about what is left out of it.
@@ -148,6 +154,7 @@ def plan_audit(
         raise unknown_name("budget", budget, BUDGETS)
     if texts is not None and texts < 1:
         raise InputError(f"texts is {texts}; it must be at least 1.")
+    dtype_of(dtype)  # refuses what is none
     chosen = BUDGETS[budget]
     given = dict(training or {})
     for name, value in given.items():
@@ -159,22 +166,29 @@ def plan_audit(
             raise InputError(
                 f"{source.path} is a run: it is audited as it is, without another model, columns or settings."
             )
-        return _of_run(source, budget, texts or chosen.texts, device)
+        return _of_run(source, budget, texts or chosen.texts, device, dtype, memory)
     if rows is not None and rows < FEWEST_ROWS:
         raise InputError(f"rows is {rows}; it must be at least {FEWEST_ROWS}.")
     corpus = source if isinstance(source, Corpus) else load(source, **(columns or {}))
     name = f"{corpus.name}@{corpus.fingerprint()}" if isinstance(source, Corpus) else source
     chosen = replace(chosen, rows=_rows_for(corpus, chosen, rows), texts=texts or chosen.texts)
     if isinstance(model, Finished):
-        if given:
-            raise InputError(f"{model.source} is trained already; {', '.join(given)} cannot be set.")
-        return _of_finished(corpus, name, dict(columns or {}), budget, chosen, model, device)
+        others = [name for name in given if name not in READ]
+        if others:
+            raise InputError(f"{model.source} is trained already; {', '.join(others)} cannot be set.")
+        model = replace(model, text={**model.text, **given})
+        return _of_finished(corpus, name, dict(columns or {}), budget, chosen, model, device, memory)
+    if dtype != AUTO:
+        raise InputError(
+            "`dtype` is for a pretrained encoder that is finished: give that as `model`, or its run as the source. "
+            "Models are trained in float32."
+        )
     if model is not None:  # all others are trained and tested on its texts, however many these are
         given = _settings_of(model, corpus if rows is None else corpus.sample(rows), name, given)
         chosen = replace(chosen, rows=rows)
     if not controls:
         chosen = replace(chosen, experiments={k: v for k, v in chosen.experiments.items() if k != Controls.name})
-    return _of_corpus(corpus, name, dict(columns or {}), budget, chosen, given, model, device)
+    return _of_corpus(corpus, name, dict(columns or {}), budget, chosen, given, model, device, memory)
 
 
 def _rows_for(corpus: Corpus, budget: Budget, asked: int | None) -> int | None:
@@ -195,6 +209,7 @@ def _of_corpus(
     given: dict[str, Any],
     model: Run | None,
     device: str,
+    memory: int | None,
 ) -> StudyPlan:
     usual = budget.training if given.get("pretrained") is None else FINE_TUNING
     settings = {**(usual if model is None else {}), **given}
@@ -219,15 +234,23 @@ def _of_corpus(
     )
     notes = [f"The experiment {key} was left out: {why}" for key, why in left_out.items()]
     notes += [NOT_CALIBRATED] if "pretrained" in settings else []
-    expanded = StudyPlan(study, name, "audit", notes, device=device)
+    expanded = StudyPlan(study, name, "audit", notes, device=device, memory=memory)
     add_corpus(expanded, source, columns, corpus, model)
     return expanded
 
 
 def _of_finished(
-    corpus: Corpus, source: str, columns: dict[str, Any], name: str, budget: Budget, model: Finished, device: str
+    corpus: Corpus,
+    source: str,
+    columns: dict[str, Any],
+    name: str,
+    budget: Budget,
+    model: Finished,
+    device: str,
+    memory: int | None,
 ) -> StudyPlan:
-    check_classifier(model.source, corpus.classes, model.labels)  # a sentence now rather than a failed step later
+    # a sentence now rather than a failed step later
+    check_classifier(model.source, corpus, model.labels, TextSettings(**model.text))
     study = Study(
         name=f"audit of {model.name} on {corpus.name}",
         title=f"Audit of {model.name} on {corpus.name}",
@@ -242,12 +265,12 @@ def _of_finished(
         for key in budget.experiments
     ]
     notes.append(NOT_CALIBRATED)
-    expanded = StudyPlan(study, name, "audit", notes, device=device)
+    expanded = StudyPlan(study, name, "audit", notes, device=device, memory=memory)
     add_finished(expanded, source, columns, corpus, model)
     return expanded
 
 
-def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
+def _of_run(run: Run, name: str, texts: int | None, device: str, dtype: str, memory: int | None) -> StudyPlan:
     if not run.finished:
         raise InputError(f"{run.path} is not finished; finish its training first.")
     corpus = run.record.corpus.name
@@ -265,7 +288,8 @@ def _of_run(run: Run, name: str, texts: int | None, device: str) -> StudyPlan:
         "and the run as `model`."
     )
     notes = [alone, *([NOT_CALIBRATED] if run.is_pretrained else [])]
-    expanded = StudyPlan(study, name, "audit", notes, device=device)
+    notes += [f"The model computes in {dtype}; its predictions and accuracy are of the run."] if dtype != AUTO else []
+    expanded = StudyPlan(study, name, "audit", notes, device=device, dtype=dtype, memory=memory)
     add_run(expanded, run)
     return expanded
 
@@ -334,9 +358,11 @@ def _base_of(model: Run) -> str:
 
 
 def _of_model(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What a model is called by; its size is the budget's."""
+    """What a model is called by; its size and its noise in training are the budget's."""
     return {
-        name: value for name, value in settings.items() if check_setting(name, value)[0] == "model" and name != "hidden"
+        name: value
+        for name, value in settings.items()
+        if check_setting(name, value)[0] == "model" and name not in ("hidden", "dropout")
     }
 
 

@@ -14,6 +14,7 @@ from attentest.errors import InputError, unknown_name
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import Estimate, mean, share
 from attentest.measures.kendall import kendall_tau
+from attentest.models.pretrained.precision import AUTO, dtype_of
 from attentest.studies.audit import BUDGETS, trials_of
 from attentest.studies.cells import accuracy_gain, f1_gain
 from attentest.studies.expand import STEPS, StudyPlan, add_run
@@ -62,12 +63,21 @@ ABOUT = About(
 )
 
 
-def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = None, device: str = "auto") -> StudyPlan:
+def plan_comparison(
+    a: Run,
+    b: Run,
+    budget: str = "quick",
+    texts: int | None = None,
+    device: str = "auto",
+    dtype: str = AUTO,
+    memory: int | None = None,
+) -> StudyPlan:
     """The trials that need no training on each run, and, where both read the same texts, the two against each other."""
     if budget not in BUDGETS:
         raise unknown_name("budget", budget, BUDGETS)
     if texts is not None and texts < 1:
         raise InputError(f"texts is {texts}; it must be at least 1.")
+    dtype_of(dtype)  # refuses what is none
     for run in (a, b):
         if not run.finished:
             raise InputError(f"{run.path} is not finished; finish its training first.")
@@ -78,7 +88,9 @@ def plan_comparison(a: Run, b: Run, budget: str = "quick", texts: int | None = N
     study = Study(name=f"comparison of {' and '.join(names)}", title=title, texts=texts or BUDGETS[budget].texts)
     why = _why_apart(a, b)
     notes = [] if why is None else [f"The two models are not compared text by text: {why}"]
-    expanded = StudyPlan(study, budget, NAME, notes, settings={"budget": budget, "texts": texts}, device=device)
+    notes += [f"The trials are of models that compute in {dtype}."] if dtype != AUTO else []
+    settings: dict[str, Any] = {"budget": budget, "texts": texts} | ({} if dtype == AUTO else {"dtype": dtype})
+    expanded = StudyPlan(study, budget, NAME, notes, settings=settings, device=device, dtype=dtype, memory=memory)
     steps = []
     for name, run in zip(names, (a, b), strict=True):
         rationales = "rationale" in run.attention.column_names

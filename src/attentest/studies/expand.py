@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +16,35 @@ from attentest.errors import InputError
 from attentest.files import hash_of, is_file
 from attentest.models import ModelSettings
 from attentest.models.build import PAIR_MODELS, check_pair, check_single, sites_of
+from attentest.models.pretrained.precision import AUTO
+from attentest.models.pretrained.view import View
 from attentest.models.settings import refuse_added_parts
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
 from attentest.studies.published import fingerprint_of
-from attentest.studies.results import BASELINE, EXPERIMENT, INSTANCES, RUN, TRIAL, WITH_SPECIAL, Failure, ResultRef
+from attentest.studies.results import (
+    BASELINE,
+    EXPERIMENT,
+    INSTANCES,
+    RUN,
+    SINKS,
+    TRIAL,
+    WITH_SPECIAL,
+    WITHOUT_SINKS,
+    Failure,
+    ResultRef,
+)
 from attentest.studies.schema import BUDGETS, LEAST, OF_PLACE, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
-from attentest.training.encoder import hash_of_base, place_of
+from attentest.training.encoder import hash_of_base, place_of, with_its_head
 from attentest.training.folder import FILES
 from attentest.training.run import Run
 from attentest.training.settings import sort_settings
 from attentest.trials import TRIALS, make_trial, trial_class
 from attentest.trials.instances import HEAT_MAPS, SHOWN
+from attentest.trials.subject import Subject, subject_of
 
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
@@ -38,6 +53,9 @@ ENCODER_COST = 80  # times as much for a small pretrained encoder
 CHARACTERS = 5.5  # of a token with what follows it, about
 PLANTED, PLANTED_ROWS = 0.6, 2000  # the share of rows with planted words, and how many rows there are at most
 CHEAP = 2  # trials of a model that cost no more share one reading of its texts, and so do the others
+
+
+Examined = Callable[[bool], Subject]  # with special tokens as tokens of its texts, or not
 
 
 @dataclass
@@ -55,6 +73,14 @@ class StudyPlan:
     beside: Step | None = None  # what sets two models against each other
     settings: Mapping[str, Any] = field(default_factory=dict)  # by which a folder knows its plan again
     device: str = "auto"  # of trainings and trials
+    examined: dict[str, Examined] = field(default_factory=dict)  # by the key of its step: a pretrained encoder on trial
+    dtype: str = AUTO  # that finished runs of pretrained encoders are put into
+    memory: int | None = None  # bytes for what a trial has in memory at a time; it changes no number, so no key
+
+    @property
+    def places(self) -> dict[str, Any]:
+        """Where trials are run, and in how much memory."""
+        return {"device": self.device} | ({} if self.memory is None else {"memory": self.memory})
 
     def summarise(self, there: Callable[[str], bool] = lambda key: True) -> Step:
         """The step that gathers all results, or those whose key is there."""
@@ -110,9 +136,15 @@ def with_budget(study: Study, budget: str) -> Study:
     return replace(study, **merged)
 
 
-def expand(study: Study, budget: str = "paper", data_dir: Path | None = None, device: str = "auto") -> StudyPlan:
+def expand(
+    study: Study,
+    budget: str = "paper",
+    data_dir: Path | None = None,
+    device: str = "auto",
+    memory: int | None = None,
+) -> StudyPlan:
     """The plan of a study that has what its budget says already."""
-    found = StudyPlan(study, budget if study.budgets else "", device=device)
+    found = StudyPlan(study, budget if study.budgets else "", device=device, memory=memory)
     for source in study.corpora:
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
         add_corpus(found, source, options, load(source, **options))
@@ -131,7 +163,7 @@ def add_corpus(
     for model in models:
         for seed in study.seeds:
             base = None if taken is None else take(found.plan, taken)
-            block = _Block(study, found.plan, corpus, prepared, own, model, seed, base, device=found.device)
+            block = _Block(study, found.plan, corpus, prepared, own, model, seed, base, places=found.places)
             block.add(found.results)
             if found.kind == "audit" and corpus.answers != "entities":  # those are no fixed set of classes
                 block.add_baseline(found.results)
@@ -169,8 +201,12 @@ def add_run(found: StudyPlan, taken: Run, name: str | None = None) -> Step:
     found.first_models[corpus.name] = model_settings(model).name
     found.fingerprints[taken.source] = taken.record.corpus.fingerprint
     base = take(found.plan, taken)
-    block = _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name, found.device)
+    if found.dtype != AUTO and not taken.is_pretrained:
+        taken.computed_in(found.dtype)  # refuses
+    block = _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name, found.places, found.dtype)
     block.add(found.results)
+    if taken.is_pretrained:
+        found.examined[base.key] = partial(_of_run, taken, found.dtype)
     return base
 
 
@@ -186,11 +222,13 @@ def take(plan: Plan, run: Run) -> Step:
 class Finished:
     """A model that was trained elsewhere: the folder or the hub name of a Hugging Face classifier.
 
-    `labels` says which class each of its labels is, where their names differ.
+    `labels` says which class each of its labels is, where their names differ; `text` are settings of how it reads.
     """
 
     source: str
     labels: Mapping[str, str] = field(default_factory=dict)
+    text: Mapping[str, Any] = field(default_factory=dict)
+    dtype: str = AUTO  # that its weights are loaded in
 
     @property
     def name(self) -> str:
@@ -201,20 +239,36 @@ def add_finished(found: StudyPlan, source: str, options: Mapping[str, Any], corp
     """What needs no training, for a model that was trained elsewhere on texts that nobody knows."""
     prepared, corpus = prepare(found, source, options, corpus)
     corpus = for_test(corpus)
-    settings = {"name": model.name, "pretrained_hash": hash_of_base(model.source), "labels": dict(model.labels)}
+    about = {"labels": dict(model.labels), "text": dict(model.text)}
+    settings: dict[str, Any] = {"name": model.name, "pretrained_hash": hash_of_base(model.source), **about}
+    settings |= {} if model.dtype == AUTO else {"dtype": model.dtype}
     found.first_models[corpus.name] = model.name
-    block = _Block(found.study, found.plan, corpus, prepared, {}, {"pretrained": model.source}, 0, device=found.device)
+    block = _Block(found.study, found.plan, corpus, prepared, {}, {"pretrained": model.source}, 0, places=found.places)
     block.taken = found.plan.add(
         f"take {model.name}",
         f"{STEPS}.finished:run",
         settings,
         {"corpus": prepared},
-        places={"pretrained": place_of(model.source), "device": found.device},
+        places={"pretrained": place_of(model.source), **found.places},
         seconds=START + _tokens(corpus, None)[1] * TRIAL_COST * ENCODER_COST,
     )
     block.add(found.results)
+    found.examined[block.taken.key] = partial(_examined, corpus, model)
     if (corpus.split == "train").any():
         block.add_baseline(found.results)
+
+
+def _of_run(run: Run, dtype: str, special: bool) -> Subject:
+    run = run.computed_in(dtype)
+    return subject_of(run.seen(View(special=True)) if special else run)
+
+
+def _examined(corpus: Corpus, model: Finished, special: bool) -> Subject:
+    """A model that was trained elsewhere, before any step has made a run of it."""
+    encoder = with_its_head(ModelSettings(pretrained=model.source), corpus.classes, model.labels, model.dtype)
+    data = encoder.read(corpus, TextSettings(**model.text), special=special)
+    seen = encoder.model.seen(View(special=special))
+    return Subject(seen, data, data.one_of_each_text(data.of_split("test")), trusted=True, view=seen.view.name)
 
 
 def models_for(study: Study, corpus: Corpus) -> Sequence[Mapping[str, Any]]:
@@ -242,19 +296,31 @@ class _Block:
     seed: int
     taken: Step | None = None  # a finished run that is the base
     name: str | None = None  # what it is called instead of by its corpus and model
-    device: str = "auto"
+    places: Mapping[str, Any] = field(default_factory=lambda: {"device": "auto"})
+    dtype: str = AUTO
     planted: set[str] = field(default_factory=set)  # labels of the trainings on planted words
     special: bool = False  # whether special tokens count as tokens of a text
+    sinks: Step | None = None  # what looks for sinks, where these do not count
+
+    @property
+    def again(self) -> bool:
+        """Whether this is a model that stands there already, with its tokens counted in another way."""
+        return self.special or self.sinks is not None
 
     @property
     def size(self) -> float:
         """How much more than one of ours the model costs, about."""
         return 1 if self.model.get("pretrained") is None else ENCODER_COST
 
+    @property
+    def _coarse(self) -> dict[str, str]:
+        """What settings of steps say of the number type: nothing of the usual one, so that keys stay."""
+        return {} if self.dtype == AUTO else {"dtype": self.dtype}
+
     def add_baseline(self, results: dict[ResultRef, Step]) -> None:
         """What a classifier without attention makes of the same tokens."""
         assert self.prepared is not None
-        text = asdict(sort_settings(self.corpus, self.training).text)
+        text = asdict(sort_settings(self.corpus, self.training).text.in_one_piece())
         settings = {"text": {name: value for name, value in text.items() if name not in ("vectors", "dimension")}}
         step = self.plan.add(
             f"baseline of {self._label(BASE)}",
@@ -276,18 +342,22 @@ class _Block:
         def add(kind: str, name: str, step: Step) -> None:
             results[self._ref(str(len(results)), kind, name)] = step
 
+        if self.sinks is not None:
+            add(SINKS, SINKS, self.sinks)
         add(RUN, BASE, self.trained[BASE])
         for name, settings in self.study.trials.items():
-            if not self.special or not trial_class(name).needs_layers:  # those count them apart
+            if not self.again or not trial_class(name).needs_layers:  # those count them apart
                 add(TRIAL, name, self._trial(BASE, name, settings))
-        if self.special:
+        if self.again:
             return
         for name, settings in self.study.experiments.items():
             add(EXPERIMENT, name, self._experiment(name, settings, base))
         add(INSTANCES, HEAT_MAPS, self._instances())
         if self.model.get("pretrained") is not None:
-            name = f"{self._label(BASE)}{WITH_SPECIAL}"
-            replace(self, taken=self.trained[BASE], name=name, special=True).add(results)
+            usual = self._label(BASE)
+            again = replace(self, taken=self.trained[BASE])
+            replace(again, name=f"{usual}{WITH_SPECIAL}", special=True).add(results)
+            replace(again, name=f"{usual}{WITHOUT_SINKS}", sinks=self._sinks()).add(results)
 
     def _ref(self, role: str, kind: str, name: str) -> ResultRef:
         return ResultRef(
@@ -299,7 +369,7 @@ class _Block:
             model=self._model_name(),
             projection=self.model.get("projection", "softmax"),
             seed=self.seed,
-            first=self.seed == self.study.seeds[0] and not self.special,
+            first=self.seed == self.study.seeds[0] and not self.again,
         )
 
     def _model_name(self) -> str:
@@ -325,7 +395,7 @@ class _Block:
         check_vectors(settings.get("vectors", "random"))  # a message now rather than a failed step later
         vectors = Path(settings.get("vectors", "random"))
         settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if is_file(vectors) else {})
-        name, places = f"train {self._label(label)}", {"device": self.device}
+        name, places = f"train {self._label(label)}", {"device": self.places["device"]}
         base = settings.pop("pretrained", None)
         if base is not None:  # the key has its hash: where it lies is no matter
             settings["pretrained_hash"], places["pretrained"] = hash_of_base(base), place_of(base)
@@ -348,7 +418,7 @@ class _Block:
         texts = min((count for count in (own_texts, most) if count is not None), default=None)
         marked = marked or label in self.planted
         tokens = self.tokens[1] if texts == self.study.texts else _tokens(self.corpus, texts)[1]
-        kind, run = trial_class(name), self.trained[label]
+        kind, run, counting = trial_class(name), self.trained[label], (self.special, self.sinks is not None)
         return self.plan.add(
             f"{name} of {self._label(label)}" + (f" at {site}" if site else ""),
             f"{STEPS}.trial:run",
@@ -359,14 +429,21 @@ class _Block:
                 **({"site": site} if site else {}),
                 **({"only_marked": True} if marked else {}),
                 **({"special": True} if self.special else {}),
+                **self._coarse,
                 **({} if label == BASE else {"pictures": False}),  # only its numbers are read
             },
-            {"run": run},
+            {"run": run} | ({} if self.sinks is None else {"sinks": self.sinks}),
             modules=(kind.__module__,),
-            places={"device": self.device},
+            places=self.places,
             seconds=START + tokens * TRIAL_COST * kind.cost * self.size,
-            together=f"{run.key} {texts} {marked} {site} {self.special} {'cheap' if kind.cost <= CHEAP else 'dear'}",
+            together=f"{run.key} {texts} {marked} {site} {counting} {'cheap' if kind.cost <= CHEAP else 'dear'}",
         )
+
+    def _sinks(self) -> Step:
+        """Whether there are sinks is known when the model is: trials without them are planned, and may have nothing to
+        do."""
+        name, run = f"look for sinks of {self._label(BASE)}", self.trained[BASE]
+        return self.plan.add(name, f"{STEPS}.sinks:run", {}, {"run": run}, places=self.places, seconds=START)
 
     def _instances(self) -> Step:
         """Heat maps; with those of the adversaries that were trained, if there are any."""
@@ -376,8 +453,9 @@ class _Block:
             if label.startswith(ADVERSARY) and label not in self.planted  # its texts are not the base's
         }
         inputs = {"run": self.trained[BASE], **adversaries}
-        name, places = f"heat maps of {self._label(BASE)}", {"device": self.device}
-        return self.plan.add(name, f"{STEPS}.instances:run", {"texts": SHOWN}, inputs, places=places, seconds=START)
+        name, work = f"heat maps of {self._label(BASE)}", f"{STEPS}.instances:run"
+        settings = {"texts": SHOWN, **self._coarse}
+        return self.plan.add(name, work, settings, inputs, places=self.places, seconds=START)
 
     def _experiment(self, name: str, settings: Mapping[str, Any], base: Mapping[str, Any]) -> Step:
         experiment = make_experiment(name, settings)
@@ -389,7 +467,8 @@ class _Block:
                 if (label := getattr(training, role)) is not None
             }
             # the same training in two experiments is one step
-            changed = {**base, **training.settings}
+            taken = {"take": list(training.taken)} if training.taken and "pretrained" not in base else {}
+            changed = {**base, **training.settings, **taken}
             if training.optional and not _can_be_made(changed):
                 continue
             if "seed" in training.settings:  # another one than the base's, whichever that is

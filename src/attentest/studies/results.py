@@ -12,11 +12,14 @@ from attentest.text.settings import TextSettings
 from attentest.training.record import CorpusRecord
 from attentest.training.run import Run
 from attentest.training.settings import TrainingSettings
+from attentest.trials.sinks import SinkSearch
 from attentest.trials.stored import ChartFiles
 
 SUMMARY = "summary.json"
 RUN, TRIAL, EXPERIMENT, INSTANCES, BASELINE = "run", "trial", "experiment", "instances", "baseline"
-WITH_SPECIAL = ", special tokens counted"  # what a model is called where they are tokens like any other
+SINKS = "sinks"
+# what a model is called where special tokens are tokens like any other, and where sinks are none
+WITH_SPECIAL, WITHOUT_SINKS = ", special tokens counted", ", without sinks"
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class ResultRef:
     """A result that a study plans: which model's, what it is, and the step that gives it."""
 
     role: str  # of the step among the inputs of the summary
-    kind: str  # run, trial, experiment, instances or baseline
+    kind: str  # run, trial, experiment, instances, baseline or sinks
     name: str
     block: str  # the model, as it is called in this study
     corpus: str
@@ -77,6 +80,7 @@ class ModelResult:
     settings: ModelRecord | None  # None: a custom model
     instances: str | None  # path of the table of heat maps
     baseline: dict[str, float | None] | None = None  # metrics of a classifier without attention, where there is one
+    sinks: SinkSearch | None = None  # of a pretrained encoder, as its tokens are usually counted
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,11 @@ class Summary:
 
     def write(self, folder: Path) -> None:
         write_json(folder / SUMMARY, asdict(self))
+
+
+def counting_of(block: str) -> str:
+    """What of a model's name says that its tokens are counted in another way than usual."""
+    return next((end for end in (WITH_SPECIAL, WITHOUT_SINKS) if block.endswith(end)), "")
 
 
 def read_summary(folder: Path) -> Summary:

@@ -16,6 +16,7 @@ from attentest.engine.scheduler import Outcome, Runner, Watcher, run_plan
 from attentest.engine.store import Store
 from attentest.errors import unknown_name
 from attentest.files import copy_folder, read_table
+from attentest.memory import most_bytes
 from attentest.studies import find_study
 from attentest.studies.expand import StudyPlan, budget_name, expand, with_budget
 from attentest.studies.folder import StatusFile, export, exporting, plan_key, write_plan
@@ -33,6 +34,7 @@ def plan_study(
     data_dir: Path | None = None,
     rows: int | None = None,
     device: str = "auto",
+    memory: int | None = None,
 ) -> StudyPlan:
     """The plan, for these corpora and with so many rows instead of the study's own if any are given.
 
@@ -45,7 +47,7 @@ def plan_study(
     if rows is not None:
         chosen = replace(chosen, rows=rows)
     name = budget_name(study, budget)
-    planned = expand(chosen, name, data_dir, device)
+    planned = expand(chosen, name, data_dir, device, memory)
     planned.settings = {"budget": name, "rows": chosen.rows, "corpora": list(chosen.corpora)}
     return planned
 
@@ -206,16 +208,18 @@ def study(
     rows: int | None = None,
     data_dir: str | Path | None = None,
     device: str = "auto",
+    memory: int | str | None = None,
     **given: Unpack[RunningGiven],
 ) -> StudyResult:
     """Run a paper's study (jain2019, wiegreffe2019, …) or your own from a YAML file.
 
-    `corpus` names one or several corpora instead of the study's own, `out` the folder [studies/NAME].
+    `corpus` names one or several corpora instead of the study's own, `out` the folder [studies/NAME]. `memory`
+    bounds what a trial has in memory at a time, in bytes or written as "2GB".
     """
     how = running(given)
     chosen = find_study(name) if isinstance(name, str) else name
     corpora = [corpus] if isinstance(corpus, str) else list(corpus)
     folder_of_data = None if data_dir is None else Path(data_dir)
-    planned = plan_study(chosen, budget, corpora, folder_of_data, rows, device)
+    planned = plan_study(chosen, budget, corpora, folder_of_data, rows, device, most_bytes(memory))
     folder = Path(out or Path("studies") / chosen.name)
     return StudyResult(folder, run_planned(planned, folder, **how))

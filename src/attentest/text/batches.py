@@ -28,6 +28,8 @@ class Batch:
     second_ids: Int[Tensor, "batch second"] | None = None  # of the other text of each pair
     second_mask: Bool[Tensor, "batch second"] | None = None
     sentences: Int[Tensor, "batch tokens"] | None = None  # the number of each token's sentence
+    places: Int[Tensor, "batch tokens"] | None = None  # of each token in the whole text, where some are set aside …
+    aside: Int[Tensor, "batch aside 3"] | None = None  # … and these: place (-1: padding), id and sentence
 
     def __post_init__(self) -> None:
         _check_mask("mask", self.mask, self.ids)
@@ -43,8 +45,9 @@ class Batch:
         tokens = int(texts.mask.sum(1).max())
         preset = None if texts.preset is None else texts.preset[:, :tokens]
         sentences = None if texts.sentences is None else texts.sentences[:, :tokens]
+        in_text = None if texts.places is None else texts.places[:, :tokens]
         ids, mask = texts.ids[:, :tokens], texts.mask[:, :tokens]
-        texts = texts._changed(ids=ids, mask=mask, preset=preset, sentences=sentences)
+        texts = texts._changed(ids=ids, mask=mask, preset=preset, sentences=sentences, places=in_text)
         if texts.second_ids is None or texts.second_mask is None:
             return texts
         tokens = int(texts.second_mask.sum(1).max())
@@ -97,6 +100,7 @@ def make_batch(data: TokenizedCorpus, rows: np.ndarray) -> Batch:
     labels = torch.from_numpy(data.labels[rows].astype(np.int64))
     asked, asked_mask = (None, None) if data.second is None else _padded(data.second, rows)
     sentences = None if data.sentences is None else _laid_out(data.sequences, rows, data.sentences)
+    aside = data.aside
     ids, mask = _padded(data.sequences, rows)
     return _unchecked(
         ids=ids,
@@ -107,6 +111,8 @@ def make_batch(data: TokenizedCorpus, rows: np.ndarray) -> Batch:
         second_ids=asked,
         second_mask=asked_mask,
         sentences=sentences,
+        places=None if aside is None else _laid_out(data.sequences, rows, aside.places),
+        aside=None if aside is None else torch.from_numpy(aside.padded(rows)),
     )
 
 
@@ -154,9 +160,12 @@ def training_batches(
 TOKENS_AT_ONCE = 16_384  # padding counted
 
 
-def inference_batches(data: TokenizedCorpus, rows: np.ndarray, max_padded: int = TOKENS_AT_ONCE) -> Iterator[Batch]:
-    """All of `rows`, shortest first, at most `max_padded` tokens (padding counted) a batch."""
-    lengths = data.sequences.lengths[rows]
+def inference_batches(
+    data: TokenizedCorpus, rows: np.ndarray, max_padded: int = TOKENS_AT_ONCE, added: int = 0
+) -> Iterator[Batch]:
+    """All of `rows`, shortest first, at most `max_padded` tokens (padding counted) a batch; a model may have `added`
+    tokens to each text."""
+    lengths = data.sequences.lengths[rows] + added
     order = np.argsort(lengths, kind="stable")
     if data.second is not None:
         lengths = lengths + data.second.lengths[rows]

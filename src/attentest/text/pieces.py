@@ -14,6 +14,7 @@ import numpy as np
 from attentest.errors import InputError, last_line
 from attentest.text.items import NO_TEXT, Items, Span, joined
 from attentest.text.vocabulary import Vocabulary
+from attentest.text.windows import stretches
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -134,11 +135,18 @@ class PieceTokenizer:
 
     def items(self, text: str, second: str | None, length: int) -> Items:
         """The `length` items of a text, or of a pair that is read as one."""
+        own = length - (self.frame(pair=second is not None).size if self.special else 0)
+        lengths = [len(self._encoded(one).ids) for one in (text, second) if one is not None]
+        return self.stretch(text, second, [(0, kept) for kept in cut_lengths(lengths, own)])
+
+    def stretch(self, text: str, second: str | None, bounds: Iterable[Sequence[int]]) -> Items:
+        """The items from the first bound to the second of each text."""
         texts = [text] if second is None else [text, second]
         frame = self.frame(pair=second is not None)
-        encoded = [self._encoded(one) for one in texts]
-        kept = cut_lengths([len(found.ids) for found in encoded], length - (frame.size if self.special else 0))
-        parts = [_items(number, *one) for number, one in enumerate(zip(texts, encoded, kept, strict=True))]
+        parts = [
+            _items(number, one, self._encoded(one), *map(int, own))
+            for number, (one, own) in enumerate(zip(texts, bounds, strict=True))
+        ]
         if self.special:
             parts = [self._special(frame.prefix), parts[0], self._special(frame.middle), *parts[1:]]
             parts.append(self._special(frame.suffix))
@@ -171,12 +179,9 @@ class PieceTokenizer:
 
 def cut_lengths(lengths: Sequence[int], most: int) -> list[int]:
     """How much is read of one or two texts where only `most` pieces fit: the longer one is cut first."""
-    if sum(lengths) <= most:
-        return list(lengths)
-    if len(lengths) == 1:
-        return [most]
-    shorter = min(*lengths, most // 2)
-    return [shorter, most - shorter] if lengths[0] <= lengths[1] else [most - shorter, shorter]
+    _, bounds = stretches(np.array(lengths)[:, None], most)
+    ends: list[int] = bounds[0, :, 1].tolist()
+    return ends
 
 
 def _library() -> Any:
@@ -212,7 +217,7 @@ def _words(text: str, encoded: Encoding) -> list[int]:
     return words
 
 
-def _items(number: int, text: str, encoded: Encoding, most: int) -> Items:
-    spans = [_trimmed(text, *span) for span in encoded.offsets[:most]]
-    words = np.array(_words(text, encoded)[:most], np.int64)
-    return Items(encoded.tokens[:most], spans, np.full(len(spans), number), words)
+def _items(number: int, text: str, encoded: Encoding, begin: int, end: int) -> Items:
+    spans = [_trimmed(text, *span) for span in encoded.offsets[begin:end]]
+    words = np.array(_words(text, encoded)[begin:end], np.int64)
+    return Items(encoded.tokens[begin:end], spans, np.full(len(spans), number), words - words[:1].sum())

@@ -9,22 +9,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from attentest.chance import keyed_uniform
 from attentest.corpora.corpus import SPLITS, Corpus
 from attentest.errors import InputError
+from attentest.text.aside import Aside
 from attentest.text.items import NO_TEXT, Items, TextTokenizer
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.sequences import Sequences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
+from attentest.text.windows import Bounds, whole_of
 
 Report = Callable[[int, int], None]  # done, total
 _CHUNK = 20_000
+OF_PIECES = "Windows (long 'windows') are for pretrained encoders, whose length is limited; raise `max_tokens` instead."
 
 
 @dataclass(frozen=True)
 class TokenizedCorpus:
-    """The usable rows of a corpus as ids; `rows` are their places in the corpus's table."""
+    """The usable rows of a corpus as ids; `rows` are their places in the corpus's table. A long text may be several
+    rows, one after the other: a window each."""
 
     corpus: Corpus
     settings: TextSettings
@@ -39,6 +44,8 @@ class TokenizedCorpus:
     sentences: np.ndarray | None = None  # the number of each token's sentence, in the layout of `sequences`
     rationale: np.ndarray | None = None  # 1 for each token of the reason, in the layout of `sequences`
     pieces: PieceTokenizer | None = None  # of a pretrained model; without it the settings say how texts are split
+    bounds: Bounds | None = None  # the word pieces that each row has of its text, and of the second text of a pair
+    aside: Aside | None = None  # tokens that are read and do not count as items, where there are such
 
     @property
     def tokenizer(self) -> TextTokenizer:
@@ -46,10 +53,33 @@ class TokenizedCorpus:
 
     def own_tokens(self, row: int) -> np.ndarray:
         """True on the items that stand in a text, False on special tokens."""
-        found = self.corpus.table.slice(int(self.rows[row]), 1).to_pylist()[0]
-        items = self.tokenizer.items(found["text"], found.get("second"), int(self.sequences.lengths[row]))
+        (items,) = self.items(np.array([row]))
         inside: np.ndarray = items.texts != NO_TEXT
         return inside
+
+    @property
+    def has_windows(self) -> bool:
+        """Whether some text is more than one row."""
+        return bool((np.diff(self.rows) == 0).any())
+
+    def ids(self, rows: np.ndarray) -> list[str]:
+        """Of these rows' texts; of a window with its number in the text, from 1."""
+        names = [str(name) for name in self.corpus.table["id"].take(self.rows[rows]).to_pylist()]
+        if not self.has_windows:
+            return names
+        windows = zip(names, rows.tolist(), map(self.windows_of, rows.tolist()), strict=True)
+        return [name if len(all) == 1 else f"{name}#{row - all[0] + 1}" for name, row, all in windows]
+
+    def windows_of(self, row: int) -> np.ndarray:
+        """All rows of the text that this one is of."""
+        return np.arange(*(np.searchsorted(self.rows, self.rows[row], side) for side in ("left", "right")))
+
+    def one_of_each_text(self, rows: np.ndarray) -> np.ndarray:
+        """One of the windows of each text among these rows, always the same: rows of one text are not independent."""
+        order = np.lexsort((keyed_uniform(0, "window", rows, 1)[:, 0], self.rows[rows]))
+        _, first = np.unique(self.rows[rows][order], return_index=True)
+        found: np.ndarray = np.sort(rows[order][first])
+        return found
 
     def of_split(self, name: str) -> np.ndarray:
         return np.flatnonzero(self.split == name)
@@ -59,10 +89,24 @@ class TokenizedCorpus:
 
     def items(self, rows: np.ndarray) -> Iterator[Items]:
         """The tokens of each of these rows, with their places in the texts."""
+        for text, row in zip(self._texts(rows), rows.tolist(), strict=True):
+            if self.pieces is not None and self.bounds is not None:
+                yield self.pieces.stretch(*text, self.bounds[row])
+            else:
+                yield self.tokenizer.items(*text, int(self.sequences.lengths[row]))
+
+    def whole_items(self, rows: np.ndarray) -> Iterator[Items]:
+        """The tokens that are read of these rows' texts, in whatever windows."""
+        if self.pieces is None or self.bounds is None or not self.has_windows:
+            yield from self.items(rows)
+            return
+        for text, row in zip(self._texts(rows), rows.tolist(), strict=True):
+            yield self.pieces.stretch(*text, whole_of(self.bounds[self.windows_of(row)]))
+
+    def _texts(self, rows: np.ndarray) -> list[tuple[str, str | None]]:
         names = [name for name in ("text", "second") if name in self.corpus.table.column_names]
-        texts = self.corpus.table.select(names).take(self.rows[rows]).to_pylist()
-        for row, length in zip(texts, self.sequences.lengths[rows].tolist(), strict=True):
-            yield self.tokenizer.items(row["text"], row.get("second"), length)
+        found = self.corpus.table.select(names).take(self.rows[rows]).to_pylist()
+        return [(row["text"], row.get("second")) for row in found]
 
     def with_preset(self, weights: np.ndarray) -> TokenizedCorpus:
         if len(weights) != len(self.sequences.ids):
@@ -83,6 +127,8 @@ def tokenize_corpus(
     report: Report = lambda done, total: None,
 ) -> TokenizedCorpus:
     """Token ids of every usable row; the vocabulary is counted on the training split unless one is given."""
+    if settings.long == "windows":
+        raise InputError(OF_PIECES)
     columns = ("text", "second") if corpus.kind == "pair" else ("text",)
     seen: dict[str, int] = {}  # every token numbered in the order it is first seen: texts are gone through only once
     read = Tokenizer(settings)

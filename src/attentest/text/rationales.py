@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Int
 
+from attentest.text.exchanged import sentence_starts
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import Sequences
 
@@ -25,9 +26,6 @@ def token_marks(data: TokenizedCorpus) -> Int[np.ndarray, "tokens"]:
 
 def sentence_marks(data: TokenizedCorpus) -> tuple[Int[np.ndarray, "sentences"], Sequences]:
     """A 1 for each sentence that has some of the rationale, and the sentences' layout."""
-    assert data.sentences is not None
-    begins = np.diff(data.sentences, prepend=-1) != 0
-    begins[data.sequences.offsets[:-1]] = True
-    offsets = np.concatenate(([0], np.cumsum(begins)))[data.sequences.offsets]
-    found = np.maximum.reduceat(token_marks(data), np.flatnonzero(begins))
+    starts, offsets = sentence_starts(data)
+    found = np.maximum.reduceat(token_marks(data), starts)
     return found, Sequences(found, offsets)

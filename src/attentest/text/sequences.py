@@ -37,6 +37,11 @@ class Sequences:
         where = np.where(mask, starts[:, None] + step, 0)
         return np.where(mask, flat[where], flat.dtype.type(0)), mask
 
+    def take(self, rows: Int[np.ndarray, "taken"]) -> Sequences:
+        """These rows, in any order and each as often as it is named."""
+        lengths = self.lengths[rows]
+        return Sequences(self.ids[runs(self.offsets[rows], lengths)], np.concatenate(([0], np.cumsum(lengths))))
+
     def select(self, rows: Int[np.ndarray, "kept"], longest: int) -> Sequences:
         """These rows only (in rising order), each cut to `longest` tokens."""
         if len(rows) == len(self) and not (self.lengths > longest).any():
@@ -48,6 +53,13 @@ class Sequences:
             token_kept[self.offsets[row] + longest : self.offsets[row + 1]] = False
         lengths = np.minimum(self.lengths[rows], longest)
         return Sequences(self.ids[token_kept], np.concatenate(([0], np.cumsum(lengths))))
+
+
+def runs(starts: Int[np.ndarray, "runs"], lengths: Int[np.ndarray, "runs"]) -> Int[np.ndarray, "numbers"]:
+    """start, start + 1, … for each of the lengths, one run after the other."""
+    ends = np.cumsum(lengths)
+    numbers: np.ndarray = np.repeat(starts - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
+    return numbers
 
 
 def unpad(padded: Float[np.ndarray, "batch length"], mask: np.ndarray) -> list[np.ndarray]:

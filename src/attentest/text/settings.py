@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from attentest.errors import InputError
@@ -12,6 +12,7 @@ TOKENIZERS = {
     "word": "words, numbers and single punctuation marks; n't and 's apart, as GloVe has them",
     "whitespace": "what stands between blanks, for text that is tokenised already",
 }
+MOST_TOKENS = 10_000_000  # of a text
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,14 @@ class TextSettings:
         1, "Minimum number of tokens in a text; shorter texts are dropped.", least=1, most=1_000_000
     )
     max_tokens: int = setting(
-        1000, "Maximum number of tokens in a text; longer texts are cut or dropped.", least=1, most=10_000_000
+        1000, "Maximum number of tokens in a text; `long` says what happens to longer ones.", least=1, most=MOST_TOKENS
     )
-    long: Literal["cut", "drop"] = setting("cut", "Texts over `max_tokens`: cut or drop.")
+    long: Literal["cut", "drop", "windows"] = setting(
+        "cut", "Texts over `max_tokens`: cut, drop, or (pretrained encoders) read in windows of that many tokens."
+    )
+    stride: int = setting(
+        0, "Word pieces that consecutive windows of a text share, with `long` windows.", least=0, most=MOST_TOKENS
+    )
     vectors: str = setting(
         "random", "Word vectors: random, glove-6b-50d, or a text file in GloVe or word2vec format.", metavar="NAME|FILE"
     )
@@ -42,3 +48,9 @@ class TextSettings:
         check_values(self)
         if self.max_tokens < self.min_tokens:
             raise InputError(f"max_tokens {self.max_tokens} is less than min_tokens {self.min_tokens}.")
+        if self.stride and self.long != "windows":
+            raise InputError(f"stride {self.stride} is what windows share; give `long='windows'`, too.")
+
+    def in_one_piece(self) -> TextSettings:
+        """The same for a model that reads texts of any length: whole instead of in windows."""
+        return replace(self, long="cut", stride=0, max_tokens=MOST_TOKENS) if self.long == "windows" else self

@@ -15,10 +15,13 @@ from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.files import hash_of, is_file, is_folder, make_folder, read_as, write_bytes, write_json
 from attentest.models.pretrained.layout import Layout
+from attentest.models.pretrained.precision import AUTO, dtype_of
 from attentest.models.settings import ModelSettings
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.prepare import Report, TokenizedCorpus
 from attentest.text.prepare_pieces import tokenize_pieces
+from attentest.text.settings import TextSettings
+from attentest.text.windows import check_stride
 from attentest.training.folder import CONFIG, LAYOUT, PIECES, PRETRAINED
 from attentest.training.tensors import read_tensors
 
@@ -65,10 +68,17 @@ class Encoder:
     def config(self) -> Any:
         return self.model.network.config
 
-    def read(self, corpus: Corpus, most: int, report: Report = lambda done, total: None) -> TokenizedCorpus:
-        """The corpus in word pieces, at most so many of a text and never more than the network can read."""
-        most = min(most, self.model.layout.room(corpus.kind))
-        return tokenize_pieces(corpus, self.tokenizer, max_tokens=most, report=report)
+    def read(
+        self,
+        corpus: Corpus,
+        text: TextSettings,
+        report: Report = lambda done, total: None,
+        *,
+        special: bool = False,
+    ) -> TokenizedCorpus:
+        """The corpus in word pieces, never more of a text at a time than the network can read."""
+        how = reading(text, self.model.layout.room(corpus.kind))
+        return tokenize_pieces(corpus, self.tokenizer, **how, special=special, report=report)
 
     def write(self, folder: Path) -> None:
         """All but the weights."""
@@ -76,6 +86,16 @@ class Encoder:
         write_bytes(folder / CONFIG, self.config.to_json_string().encode())
         write_bytes(folder / PIECES, self.tokenizer.definition.encode())
         write_json(folder / LAYOUT, asdict(StoredLayout(self.model.layout, self.model.classes)))
+
+
+def reading(text: TextSettings, room: int) -> dict[str, Any]:
+    """How `tokenize_pieces` reads for a network that has room for so many pieces of a text or pair."""
+    return {
+        "max_tokens": min(text.max_tokens, room),
+        "min_tokens": text.min_tokens,
+        "long": text.long,
+        "stride": text.stride,
+    }
 
 
 def with_new_head(settings: ModelSettings, classes: Sequence[str], seed: int) -> Encoder:
@@ -89,19 +109,22 @@ def with_new_head(settings: ModelSettings, classes: Sequence[str], seed: int) ->
     return _made(loaded, settings)
 
 
-def with_its_head(settings: ModelSettings, classes: Sequence[str], labels: Mapping[str, str] | None) -> Encoder:
+def with_its_head(
+    settings: ModelSettings, classes: Sequence[str], labels: Mapping[str, str] | None, dtype: str = AUTO
+) -> Encoder:
     """A classifier that is trained already."""
     from attentest.models.pretrained.loading import load_pretrained
 
     assert settings.pretrained is not None
-    return _made(load_pretrained(settings.pretrained, classes, labels), settings)
+    return _made(load_pretrained(settings.pretrained, classes, labels, dtype=dtype_of(dtype)), settings)
 
 
-def check_classifier(source: str, classes: Sequence[str], labels: Mapping[str, str]) -> None:
-    """Refuse what is no classifier of these classes."""
+def check_classifier(source: str, corpus: Corpus, labels: Mapping[str, str], text: TextSettings) -> None:
+    """Refuse what is no classifier of the corpus's classes, and windows that it cannot read in."""
     from attentest.models.pretrained.loading import load_pretrained
 
-    load_pretrained(source, classes, labels)
+    room = load_pretrained(source, corpus.classes, labels).layout.room(corpus.kind)
+    check_stride(text.stride, min(text.max_tokens, room), corpus.kind == "pair")
 
 
 def _made(loaded: Loaded, settings: ModelSettings) -> Encoder:

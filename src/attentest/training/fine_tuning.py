@@ -10,11 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from attentest.errors import InputError, brief
+from attentest.text.prepare import OF_PIECES
 from attentest.text.settings import TextSettings
 from attentest.training.settings import Settings, TrainingSettings
 
 CLIP = 1.0  # the largest norm of the gradient of a text's mean loss
-READ = ("max_tokens", "min_tokens", "long")  # text settings that have a meaning: the rest is the tokenizer's own
+READ = ("max_tokens", "min_tokens", "long", "stride")  # text settings with a meaning: the rest is the tokenizer's own
 OF_READERS = ("attention_lr", "train_vectors", "freeze", "take")  # training settings for parts that an encoder lacks
 OF_ENCODERS = ("warmup", "freeze_layers")
 
@@ -25,6 +26,8 @@ def check_fine_tuning(settings: Settings) -> None:
     given = asdict(settings.text) | asdict(settings.training)
     changed = [name for name, value in given.items() if value != usual[name]]
     if settings.model.pretrained is None:
+        if settings.text.long == "windows":
+            raise InputError(OF_PIECES)
         for name in (name for name in changed if name in OF_ENCODERS):
             raise InputError(f"{name} is for a pretrained encoder; choose one with `pretrained`.")
         return

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from attentest.errors import InputError
-from attentest.measures.classification import classification_metrics
 from attentest.models.build import Trainable
 from attentest.text.batches import Batch, training_batches
 from attentest.text.prepare import TokenizedCorpus
@@ -20,6 +19,7 @@ from attentest.training.objectives import Adversary, Labels, Objective
 from attentest.training.optimizer import Optimizer
 from attentest.training.predict import Around, as_it_is, predict
 from attentest.training.settings import TrainingSettings
+from attentest.training.windows import scores_of
 
 
 @dataclass
@@ -78,7 +78,7 @@ def fit(
                 f"Training diverged in epoch {epoch} (the loss is {loss}); try a lower `lr` than {settings.lr}."
             )
         found = predict(model, data, dev, device, around)
-        metrics = classification_metrics(data.labels[dev], found.probabilities)
+        metrics = scores_of(data, found)
         score = -loss / len(train) if settings.select_by == "loss" else metrics[settings.select_by]
         # with a single class in dev there is no AUC; accuracy still tells epochs apart
         score = metrics["accuracy"] if math.isnan(score) else score

@@ -21,13 +21,15 @@ class SettingsGiven(TypedDict, total=False):
     min_frequency: int
     min_tokens: int
     max_tokens: int
-    long: Literal["cut", "drop"]
+    long: Literal["cut", "drop", "windows"]
+    stride: int
     vectors: str
     dimension: int
     encoder: str
     alignment: str
     projection: str
     hidden: int
+    dropout: float
     self_projection: str
     structure: str
     pairing: str

@@ -12,8 +12,8 @@ from jaxtyping import Float, Int
 
 from attentest.models.evaluation import evaluating
 from attentest.models.hierarchical import SENTENCE
-from attentest.models.protocol import AttentionModel, PartsModel, attention_of, provides
-from attentest.text.batches import Batch, inference_batches
+from attentest.models.protocol import AttentionModel, PartsModel, added_tokens, attention_of, provides
+from attentest.text.batches import TOKENS_AT_ONCE, Batch, inference_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.text.sequences import unpad
 
@@ -34,14 +34,22 @@ class Predictions:
     sentence_weights: list[Float[np.ndarray, "sentences"]] | None = None  # of a hierarchical model
 
 
+def device_of(model: object) -> torch.device:
+    """Where its parameters are; the processor for a model that has none."""
+    parameters = model.parameters() if isinstance(model, torch.nn.Module) else iter(())
+    return next((parameter.device for parameter in parameters), torch.device("cpu"))
+
+
 def predict(
     model: AttentionModel,
     data: TokenizedCorpus,
     rows: np.ndarray,
     device: torch.device | str = "cpu",
     around: Around = as_it_is,
+    max_padded: int = TOKENS_AT_ONCE,
 ) -> Predictions:
-    by_length = predict_batches(model, inference_batches(data, rows), device, around)
+    batches = inference_batches(data, rows, max_padded, added_tokens(model))
+    by_length = predict_batches(model, batches, device, around)
     index = {int(row): i for i, row in enumerate(by_length.rows)}
     order = [index[int(row)] for row in rows]
     sentences = by_length.sentence_weights and [by_length.sentence_weights[i] for i in order]

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from attentest.errors import InputError
 from attentest.files import hash_of, read_table, without_nan, write_json, write_table
-from attentest.measures.classification import classification_metrics
 from attentest.models.build import Trainable
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.checkpoint import NAME as CHECKPOINT
@@ -20,6 +19,7 @@ from attentest.training.folder import FILES, OF_ENCODER, DamagedRunError
 from attentest.training.predict import Predictions
 from attentest.training.record import RESULT, VOCABULARY, ResultRecord, read_result, read_run
 from attentest.training.tensors import write_tensors
+from attentest.training.windows import by_text, scores_of
 
 _NO_HISTORY = pa.schema({"epoch": pa.int64(), "loss": pa.float64(), "score": pa.float64()})
 
@@ -32,7 +32,7 @@ def _listed(folder: Path) -> list[str]:
 
 def write_results(folder: Path, model: Trainable, data: TokenizedCorpus, test: Predictions, progress: Progress) -> None:
     write_tensors(folder / "model.safetensors", model.state_dict())
-    metrics = classification_metrics(data.labels[test.rows], test.probabilities)
+    metrics = scores_of(data, test)
     kept = progress.history[progress.best_epoch - 1 :][:1]  # of a model that was trained elsewhere there is none
     write_table(folder / "history.parquet", pa.Table.from_pylist(progress.history, None if kept else _NO_HISTORY))
     write_table(
@@ -48,9 +48,10 @@ def write_results(folder: Path, model: Trainable, data: TokenizedCorpus, test: P
             ]
         ),
     )
-    rows = data.corpus.table.take(data.rows[test.rows])
-    write_table(folder / "predictions.parquet", _predictions_table(rows, data, test))
-    write_table(folder / "attention.parquet", _attention_table(rows, data, test))
+    whole = by_text(data, test)
+    rows = data.corpus.table.take(data.rows[whole.rows])
+    write_table(folder / "predictions.parquet", _predictions_table(rows, data, whole))
+    write_table(folder / "attention.parquet", _attention_table(rows, data, whole))
     files = {name: hash_of(folder / name) for name in _listed(folder)}
     write_json(folder / RESULT, asdict(ResultRecord(progress.best_epoch, dict(metrics), files)))
     (folder / CHECKPOINT).unlink(missing_ok=True)
@@ -99,7 +100,7 @@ def _attention_table(rows: pa.Table, data: TokenizedCorpus, test: Predictions) -
     texts = rows["text"].to_pylist()
     marks = rows["rationale"].to_pylist() if data.corpus.has_rationale else [None] * len(texts)
     columns: dict[str, list[Any]] = {name: [] for name in ("token", "start", "end", "rationale", "part", "word")}
-    for text, mark, items in zip(texts, marks, data.items(test.rows), strict=True):
+    for text, mark, items in zip(texts, marks, data.whole_items(test.rows), strict=True):
         columns["token"].append(items.tokens)
         columns["start"].append([start for start, _ in items.spans])
         columns["end"].append([end for _, end in items.spans])

@@ -19,10 +19,12 @@ from attentest.errors import InputError
 from attentest.files import copy_folder, hash_of, inside, is_folder, name_of, read_as
 from attentest.models import make_model
 from attentest.models.build import Trainable
+from attentest.models.pretrained.precision import AUTO, dtype_of
 from attentest.models.pretrained.view import View
 from attentest.models.reader import Reader
 from attentest.models.settings import HIERARCHICAL
 from attentest.publish import settle
+from attentest.text.aside import set_aside
 from attentest.text.items import TextTokenizer, merged
 from attentest.text.pieces import PieceTokenizer
 from attentest.text.prepare import TokenizedCorpus, class_tokens, tokenize_corpus
@@ -31,12 +33,13 @@ from attentest.text.sentences import with_sentences
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
 from attentest.text.vocabulary import SPECIAL, Vocabulary
-from attentest.training.encoder import stored_layout, stored_model
+from attentest.training.encoder import reading, stored_layout, stored_model
 from attentest.training.folder import AUDITED, PIECES
 from attentest.training.predict import shares
 from attentest.training.record import FORMAT, RUN, CorpusRecord, read_result, read_run, read_vocabulary
 from attentest.training.tables import items_of, read_attention, read_history, read_predictions, tokens_of
 from attentest.training.tensors import read_tensors
+from attentest.training.windows import lengths_of_texts, marks_of_rows
 
 
 class Run:
@@ -48,6 +51,7 @@ class Run:
         self.path = run_folder(Path(path)) or Path(path)
         self.keep = keep  # a temporary folder lives as long as the run that lies in it
         self.view: View | None = None  # of a pretrained encoder, where it is not the usual one
+        self.dtype = AUTO  # that such an encoder was put into
         if not is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
         if (self.path / "summary.json").is_file():
@@ -199,10 +203,27 @@ class Run:
                 "other weights."
             )
         other = type(self)(self.path, self.keep)
-        other.view = view
+        other.view, other.dtype = view, self.dtype
         model: Any = self.model
         vars(other)["model"] = model.seen(view)
         vars(other)["tokenizer"] = replace(self.tokenizer, special=view.special)
+        return other
+
+    def computed_in(self, dtype: str) -> Self:
+        """The same run of a pretrained encoder, which computes in this number type [as it is stored]."""
+        kind = dtype_of(dtype)
+        if dtype == AUTO:
+            return self
+        if not self.is_pretrained:
+            raise InputError(
+                f"{self.path} is no pretrained encoder: models that attentest trains itself compute in float32; leave "
+                "out `dtype`."
+            )
+        other = type(self)(self.path, self.keep)
+        other.view, other.dtype = self.view, dtype
+        model: Any = self.model
+        vars(other)["model"] = model.computed_in(kind)
+        vars(other)["tokenizer"] = self.tokenizer
         return other
 
     def _described(self, shape: torch.Size) -> Reader:
@@ -221,8 +242,8 @@ class Run:
     def read(self, corpus: Corpus) -> TokenizedCorpus:
         """A corpus as the model reads it."""
         if isinstance(self.tokenizer, PieceTokenizer):
-            most, special = self.max_tokens, self._counts_special
-            return tokenize_pieces(corpus, self.tokenizer, max_tokens=most, special=special)
+            how = reading(self.text_settings, self.max_tokens)
+            return tokenize_pieces(corpus, self.tokenizer, **how, special=self._counts_special)
         return tokenize_corpus(corpus, self.text_settings, vocabulary=self.vocabulary)
 
     def test_data(self) -> TokenizedCorpus:
@@ -242,23 +263,23 @@ class Run:
         corpus = Corpus(about.name, self.kind, pa.table(columns), tuple(self.classes), recipe=recipe)
         data = self.read(corpus)
         attention = self.attention
-        own = [data.own_tokens(row) for row in range(len(data.rows))] if self._counts_special else None
-        lengths = data.sequences.lengths if own is None else np.array([inside.sum() for inside in own])
-        if not np.array_equal(lengths, tokens_of(attention)):
+        if not np.array_equal(lengths_of_texts(data), tokens_of(attention)):
             raise InputError(
                 f"{self.path / 'attention.parquet'} does not fit the texts in predictions.parquet: read as {RUN} says, "
                 "they have other tokens."
             )
         if "rationale" in attention.column_names:
-            marks = [m or [0] * n for m, n in zip(attention["rationale"].to_pylist(), lengths, strict=True)]
-            every = np.concatenate(marks)
-            if own is not None:  # special tokens are part of no reason
-                inside = np.concatenate(own)
-                every = np.zeros(len(inside), every.dtype)
-                every[inside] = np.concatenate(marks)
+            marks = zip(attention["rationale"].to_pylist(), tokens_of(attention), strict=True)
+            every = np.concatenate(marks_of_rows(data, [np.array(own or [0] * n, np.int8) for own, n in marks]))
+            if self._counts_special:  # special tokens are part of no reason
+                inside = np.concatenate([data.own_tokens(row) for row in range(len(data.rows))])
+                only, every = every, np.zeros(len(inside), every.dtype)
+                every[inside] = only
             data = replace(data, rationale=every)
         if self.has_given_weights:
             data = data.with_preset(np.concatenate(attention["weight"].to_pylist()))
+        if self.view is not None and self.view.sinks is not None:
+            return set_aside(data, self.view.sinks.among(data.sequences))
         return with_sentences(data) if self.is_hierarchical else data
 
     def to_pandas(self) -> Any:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from jaxtyping import Int
 
 from attentest.display.heatmaps import Heatmap, Heatmaps
 from attentest.errors import InputError
+from attentest.models.pretrained.precision import AUTO
 from attentest.text.batches import Batch, batch_of_sequences
 from attentest.text.items import Items, merged, merged_marks
+from attentest.text.pieces import PieceTokenizer
 from attentest.text.sentences import sentences_of
-from attentest.training.predict import predict_batches, shares
+from attentest.text.windows import mean_weights, stretches, whole_of
+from attentest.training.predict import device_of, predict_batches, shares
 from attentest.training.run import Run, word_heat
 from attentest.training.tables import items_of
 
@@ -25,7 +29,7 @@ def heatmaps(run: Run, n: int = 5, *, ids: Sequence[str] | None = None, wrong: b
     """Attention on texts of the test split: those with these ids, or a random sample (of the wrong ones)."""
     predictions = run.predictions
     chosen = _choose(predictions, n, ids, wrong, seed)
-    if run.view is not None:
+    if run.view is not None or run.dtype != AUTO:
         return _seen_otherwise(run, predictions.take(chosen).to_pylist())
     attention = run.attention.take(chosen).to_pylist()
     tokens = map(items_of, attention)
@@ -41,7 +45,7 @@ def heatmaps(run: Run, n: int = 5, *, ids: Sequence[str] | None = None, wrong: b
                 label=row["label"],
                 rationale=weights.get("rationale") and merged_marks(weights["rationale"], items.words),
                 second=row.get("second"),
-                shown=_shown(run),
+                shown=_shown(run, _how_read(run, row["text"], row.get("second"), len(items.tokens))),
                 unknown=merged_marks([token not in run.vocabulary for token in items.tokens], items.words),
                 in_second=items.words_in_second,
             )
@@ -57,8 +61,13 @@ def _seen_otherwise(run: Run, rows: Sequence[Mapping[str, Any]]) -> Heatmaps:
     return Heatmaps([replace(one, id=row["id"], label=row["label"]) for one, row in zip(found, rows, strict=True)])
 
 
-def attend(run: Run, texts: Sequence[str] | str, second: Sequence[str] | str | None = None) -> Heatmaps:
-    """Predictions and attention for your own texts; a model of pairs also needs the `second` text of each."""
+def attend(
+    run: Run, texts: Sequence[str] | str, second: Sequence[str] | str | None = None, *, windows: bool = False
+) -> Heatmaps:
+    """Predictions and attention for your own texts; a model of pairs also needs the `second` text of each.
+
+    A text that is read in windows has one map, of the means over them; with `windows` those of each window follow.
+    """
     if run.has_given_weights:
         raise InputError("This model uses fixed weights for its own corpus, so it cannot read other texts.")
     if run.view is not None and run.view.special:  # heat maps show words, and special tokens are in none
@@ -73,27 +82,73 @@ def attend(run: Run, texts: Sequence[str] | str, second: Sequence[str] | str | N
         )
     seconds: Sequence[str | None] = [None] * len(texts) if others is None else others
     read = [_read(run, *pair) for pair in zip(texts, seconds, strict=True)]
-    found = predict_batches(run.model, (batch for _, batch in read))
+    batches = (one.batch for windows_of in read for one in windows_of)
+    found = predict_batches(run.model, batches, device_of(run.model))
     heat = found.weights
     if found.sentence_weights is not None:
-        numbers = [batch.sentences[0].numpy() for _, batch in read if batch.sentences is not None]
+        numbers = [one.batch.sentences[0].numpy() for (one,) in read if one.batch.sentences is not None]
         heat = [shares(*three) for three in zip(heat, numbers, found.sentence_weights, strict=True)]
-    return Heatmaps(
-        [
-            Heatmap(
-                str(n + 1),
-                text,
-                items.word_spans,
-                merged(heat[n], items.words).tolist(),
-                run.classes,
-                found.probabilities[n].tolist(),
-                second=seconds[n],
-                shown=_shown(run),
-                unknown=merged_marks((batch.ids[0] == run.vocabulary.unknown).tolist(), items.words),
-                in_second=items.words_in_second,
-            )
-            for n, (text, (items, batch)) in enumerate(zip(texts, read, strict=True))
-        ]
+    maps: list[Heatmap] = []
+    at = 0
+    for n, own in enumerate(read):
+        here = slice(at, at + len(own))
+        at += len(own)
+        maps += _maps(run, str(n + 1), (texts[n], seconds[n]), own, found.probabilities[here], heat[here], windows)
+    return Heatmaps(maps)
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """What a model reads at a time: a text or a pair, or a window of it."""
+
+    items: Items
+    batch: Batch
+    bounds: Int[np.ndarray, "parts 2"] | None = None  # of word pieces
+
+
+def _maps(
+    run: Run,
+    name: str,
+    texts: tuple[str, str | None],
+    read: Sequence[_Stretch],
+    probabilities: np.ndarray,
+    heat: Sequence[np.ndarray],
+    windows: bool,
+) -> Iterator[Heatmap]:
+    """Of a text, and of each of its windows if they are asked for."""
+    if len(read) == 1:
+        yield _map(run, name, texts, read[0].items, probabilities[0], heat[0], _how_read(run, *texts, len(heat[0])))
+        return
+    assert isinstance(run.tokenizer, PieceTokenizer)
+    bounds = np.array([one.bounds for one in read])
+    items = run.tokenizer.stretch(*texts, whole_of(bounds))
+    said = f"mean of {len(read)} windows"
+    yield _map(run, name, texts, items, probabilities.mean(0), mean_weights(bounds, heat), said)
+    for n, one in enumerate(read if windows else (), 1):
+        said = f"window {n} of {len(read)}"
+        yield _map(run, f"{name}#{n}", texts, one.items, probabilities[n - 1], heat[n - 1], said)
+
+
+def _map(
+    run: Run,
+    name: str,
+    texts: tuple[str, str | None],
+    items: Items,
+    probabilities: np.ndarray,
+    heat: np.ndarray,
+    read: str,
+) -> Heatmap:
+    return Heatmap(
+        name,
+        texts[0],
+        items.word_spans,
+        merged(heat, items.words).tolist(),
+        run.classes,
+        probabilities.tolist(),
+        second=texts[1],
+        shown=_shown(run, read),
+        unknown=merged_marks((run.vocabulary.ids(items.tokens) == run.vocabulary.unknown).tolist(), items.words),
+        in_second=items.words_in_second,
     )
 
 
@@ -104,50 +159,71 @@ def probabilities(run: Run, texts: Sequence[str]) -> np.ndarray:
             "This model reads pairs, or has fixed weights for its own texts only; it cannot read these texts."
         )
     read = _readable(texts)
-    ids = [_ids(run, text) for text in read]
-    ids = [found if len(found) else np.array([run.vocabulary.unknown], found.dtype) for found in ids]
+    ids: list[np.ndarray] = []  # of each text or window
+    number: list[int] = []  # of the text
+    for n, text in enumerate(read):
+        own = run.vocabulary.ids(run.tokenizer.tokens(text))
+        own = own if len(own) else np.array([run.vocabulary.unknown], own.dtype)
+        ids += [own[begin:end] for ((begin, end),) in _bounds(run, [len(own)])]
+        number += [n] * (len(ids) - len(number))
     order = np.argsort([len(found) for found in ids], kind="stable")
 
     def batch(chosen: np.ndarray) -> Batch:
-        inside = [np.resize(sentences_of(read[i], run.tokenizer), len(ids[i])) for i in chosen if run.is_hierarchical]
+        inside = [np.resize(sentences_of(read[number[i]], run.tokenizer), len(ids[i])) for i in chosen
+                  if run.is_hierarchical]  # fmt: skip
         return batch_of_sequences([ids[i] for i in chosen], sentences=inside or None)
 
     batches = (batch(order[start : start + _AT_ONCE]) for start in range(0, len(order), _AT_ONCE))
-    result = np.empty((len(ids), len(run.classes)), np.float32)
+    result = np.zeros((len(read), len(run.classes)), np.float32)
     if len(ids):
-        result[order] = predict_batches(run.model, batches).probabilities
+        found = predict_batches(run.model, batches, device_of(run.model)).probabilities
+        of = np.array(number)[order]
+        np.add.at(result, of, found / np.bincount(of)[of, None].astype(np.float32))
     return result
 
 
-def _read(run: Run, text: str, second: str | None) -> tuple[Items, Batch]:
-    """A text or a pair as the model reads it."""
+def _bounds(run: Run, lengths: Sequence[int]) -> Int[np.ndarray, "windows parts 2"]:
+    """What is read at a time of a text, or of a pair that is read as one, with so many tokens."""
+    settings = run.text_settings
+    return stretches(np.array(lengths)[:, None], run.max_tokens, settings.long, settings.stride)[1]
+
+
+def _read(run: Run, text: str, second: str | None) -> list[_Stretch]:
+    """A text or a pair as the model reads it: at once, or in windows."""
+    texts = [text] if second is None else [text, second]
+    counts = [len(run.tokenizer.tokens(one)) for one in texts]
+    for one, number in zip(texts, counts, strict=True):
+        if not number:
+            raise InputError(f"There is no token in the text {one[:40]!r}.")
+    if isinstance(run.tokenizer, PieceTokenizer):
+        every = ((run.tokenizer.stretch(text, second, bounds), bounds) for bounds in _bounds(run, counts))
+        return [_Stretch(items, _in_pieces(run, items, second is not None), bounds) for items, bounds in every]
     items = run.tokenizer.items(text, second, run.max_tokens)
     ids = run.vocabulary.ids(items.tokens)
-    _expect_tokens(text, ids[items.texts == 0])
-    if second is None:
-        numbers = [sentences_of(text, run.tokenizer)[: len(ids)]] if run.is_hierarchical else None
-        return items, batch_of_sequences([ids], sentences=numbers)
-    other = ids[items.texts == 1] if run.tokenizer.in_pieces else _ids(run, second)
-    _expect_tokens(second, other)
-    if run.tokenizer.in_pieces:
-        return items, batch_of_sequences([ids], sentences=[items.texts])
-    return items, batch_of_sequences([ids], [other])
+    numbers = [sentences_of(text, run.tokenizer)[: len(ids)]] if run.is_hierarchical else None
+    others = None if second is None else [run.vocabulary.ids(run.tokenizer.tokens(second)[: run.max_tokens])]
+    return [_Stretch(items, batch_of_sequences([ids], others, numbers))]
 
 
-def _expect_tokens(text: str, ids: np.ndarray) -> None:
-    if not len(ids):
-        raise InputError(f"There is no token in the text {text[:40]!r}.")
+def _in_pieces(run: Run, items: Items, pair: bool) -> Batch:
+    return batch_of_sequences([run.vocabulary.ids(items.tokens)], sentences=[items.texts] if pair else None)
 
 
-def _ids(run: Run, text: str) -> np.ndarray:
-    return run.vocabulary.ids(run.tokenizer.tokens(text)[: run.max_tokens])
+def _shown(run: Run, read: str = "") -> str:
+    """What heat maps of this run show of each token; `read` tells how the text was read, where not as usual."""
+    usual = "word weight × sentence weight" if run.is_hierarchical else "weight"
+    parts = [usual] if run.view is None else ["weight", *run.view.shown]
+    return ", ".join([*parts, *([read] if read else [])])
 
 
-def _shown(run: Run) -> str:
-    """What heat maps of this run show of each token."""
-    if run.view is not None:
-        return ", ".join(["weight", *run.view.shown])
-    return "word weight × sentence weight" if run.is_hierarchical else "weight"
+def _how_read(run: Run, text: str, second: str | None, tokens: int) -> str:
+    """What to tell of a text of which so many tokens have a weight, where it has more or was read in windows."""
+    attended = [text, second] if second is not None and run.tokenizer.in_pieces else [text]
+    counts = [len(run.tokenizer.tokens(one)) for one in attended if one is not None]
+    windows = len(_bounds(run, counts)) if run.tokenizer.in_pieces else 1
+    if windows > 1:
+        return f"mean of {windows} windows"
+    return f"{tokens:,} of {sum(counts):,} tokens read" if sum(counts) > tokens else ""
 
 
 def _readable(texts: Sequence[str] | str) -> list[str]:

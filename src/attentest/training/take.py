@@ -9,11 +9,14 @@ from pathlib import Path
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.files import write_json
+from attentest.models.pretrained.precision import AUTO
 from attentest.models.settings import ModelSettings
 from attentest.progress import Listener
+from attentest.text.batches import TOKENS_AT_ONCE
 from attentest.text.settings import TextSettings
 from attentest.training.claim import clear_for, exclusive
 from attentest.training.encoder import with_its_head
+from attentest.training.fine_tuning import check_fine_tuning
 from attentest.training.fit import Progress
 from attentest.training.identity import Others, identity_of, made_with
 from attentest.training.predict import predict
@@ -29,27 +32,35 @@ def take_pretrained(
     out: str | Path,
     *,
     labels: Mapping[str, str] | None = None,
+    text: TextSettings | None = None,
     device: str = "auto",
+    dtype: str = AUTO,
+    memory: int | None = None,
     listener: Listener | None = None,
 ) -> Run:
     """A run of a Hugging Face classifier (a folder or a hub name) as it is, with its predictions and attention.
 
-    `labels` says which class each of its labels is, where their names differ.
+    `labels` says which class each of its labels is, where their names differ, `text` what happens to long texts; its
+    weights are put into `dtype` [float32], and `memory` bounds the bytes of the texts that are read at a time.
     """
     listener = listener or Listener()
-    settings = Settings(TextSettings(), ModelSettings(pretrained=str(source)), TrainingSettings())
+    settings = Settings(text or TextSettings(), ModelSettings(pretrained=str(source)), TrainingSettings())
+    check_fine_tuning(settings)
     identity = identity_of(corpus, settings, Others())
-    encoder = with_its_head(settings.model, corpus.classes, labels)
-    data = encoder.read(corpus, settings.text.max_tokens, partial(listener.progress, "tokenise"))
+    encoder = with_its_head(settings.model, corpus.classes, labels, dtype)
+    data = encoder.read(corpus, settings.text, partial(listener.progress, "tokenise"))
     test = data.of_split("test")
     if not len(test):
         raise InputError(f"{corpus.name} has no usable rows in its test split.")
     where = choose_device(device)
-    found = predict(encoder.model.to(where), data, test, where)
+    costs = encoder.model.costs(int(data.sequences.lengths[test].max()))
+    at_once = TOKENS_AT_ONCE if memory is None else min(TOKENS_AT_ONCE, memory // costs.token)
+    found = predict(encoder.model.to(where), data, test, where, max_padded=at_once)
     path = Path(out)
     with exclusive(path):
         clear_for(path, identity, overwrite=False, write=True)
-        notes = [*encoder.notes, *data.notes]
+        coarse = [f"The model computes in {dtype}."] if dtype not in (AUTO, "float32") else []
+        notes = [*encoder.notes, *coarse, *data.notes]
         write_json(path / RUN, identity | made_with(corpus, where, notes))
         encoder.write(path)
         write_results(path, encoder.model, data, found, Progress())

@@ -221,7 +221,7 @@ def _encoder(
 ) -> Ready:
     assert settings.model.pretrained is not None
     encoder = with_new_head(settings.model, corpus.classes, settings.training.seed)
-    data = encoder.read(corpus, settings.text.max_tokens, partial(listener.progress, "tokenise"))
+    data = encoder.read(corpus, settings.text, partial(listener.progress, "tokenise"))
     check_splits(corpus, data.split, data.labels)
     check_encoder_size(encoder.model)
     return Ready(data, encoder.model, [*encoder.notes, *_describe(data)], encoder.write)
@@ -301,8 +301,9 @@ def _check_rationales(corpus: Corpus, settings: Settings) -> None:
 
 
 def _describe(data: TokenizedCorpus, found: int = 0) -> Iterable[str]:
+    read = "windows" if data.has_windows else "texts"
     yield (
-        f"{len(data.rows):,} texts of {data.sequences.lengths.mean():.0f} tokens on average, vocabulary "
+        f"{len(data.rows):,} {read} of {data.sequences.lengths.mean():.0f} tokens on average, vocabulary "
         f"{len(data.vocabulary):,}, {100 * unknown_share(data, 'test'):.1f} % of test tokens unknown."
     )
     for split in ("dev", "test"):

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from attentest.errors import InputError, expect_type, unknown_name
+from attentest.memory import most_bytes
+from attentest.models.pretrained.precision import AUTO
 from attentest.training.run import Run, choose_device
 from attentest.trials.base import Trial
 from attentest.trials.finding import Finding
@@ -28,6 +30,7 @@ TRIALS = {
     "overlap": "attentest.trials.overlap:Overlap",
     "conicity": "attentest.trials.conicity:Conicity",
     "erasure": "attentest.trials.erasure:Erasure",
+    "exchange": "attentest.trials.exchange:Exchange",
     "dispersion": "attentest.trials.dispersion:Dispersion",
     "information": "attentest.trials.information:Information",
     "rationale": "attentest.trials.rationale:Rationale",
@@ -82,6 +85,8 @@ def trial(
     texts: int | None = None,
     site: str | None = None,
     device: str = "auto",
+    dtype: str = AUTO,
+    memory: int | str | None = None,
     watch: Callable[[int, int], None] = lambda done, total: None,
     **settings: Any,
 ) -> Finding:
@@ -89,7 +94,9 @@ def trial(
 
     `name` is a trial's name with its `settings`, or a `Trial` of your own; `subject` a run, the folder of a run or of
     an audit, or a `Subject`. The two may change places. A run keeps the finding in its folder. A hierarchical model is
-    examined at the site of its sentences, or of its words with site="word".
+    examined at the site of its sentences, or of its words with site="word". `dtype="bfloat16"` puts a pretrained
+    encoder into that number type; `memory` bounds what is in memory at a time, the model aside, in bytes or written as
+    "2GB".
     """
     if _is_trial(subject) and not _is_trial(name):
         name, subject = subject, name
@@ -97,11 +104,16 @@ def trial(
     if isinstance(subject, str | Path):
         subject = Run(subject)
     if isinstance(subject, Run):
-        accused = subject_of(subject, texts=texts, device=str(choose_device(device)), site=site)
+        where = str(choose_device(device))
+        run = subject.computed_in(dtype)
+        accused = subject_of(run, texts=texts, device=where, site=site, memory=most_bytes(memory))
     elif isinstance(subject, Subject):
         if texts is not None:
             raise InputError("`texts` only applies to runs; for a Subject, choose the texts with its rows.")
+        if dtype != AUTO:
+            raise InputError("`dtype` only applies to runs; a Subject has its model as you made it.")
         accused = subject if site is None else replace(subject, site=site)
+        accused = accused if memory is None else replace(accused, memory=most_bytes(memory))
     else:
         raise InputError(f"A trial needs a run, its folder or a Subject, not {type(subject).__name__}. {SUBJECT}")
     (finding,) = hold([chosen], accused, watch)

@@ -15,6 +15,7 @@ from torch import Tensor
 from attentest.errors import InputError
 from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import Estimate, mean, share
+from attentest.models.protocol import AffineModel, provides
 from attentest.models.rows import in_rows
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.adversary_search import gradient_search
@@ -23,6 +24,7 @@ from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_gr
 from attentest.trials.charts import class_groups, histograms, violins_by_bin
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Work, Works
 
 EXACT = "exact"
 METHODS = ("auto", EXACT, "search")
@@ -95,6 +97,13 @@ class InstanceAdversary(SimpleTrial):
     def bound(self) -> float:
         """How far the prediction of an adversary that counts may be moved."""
         return self.accepted or self.epsilon
+
+    def works(self, load: Load) -> Works:
+        if self.method != "search" and provides(load.subject.model, AffineModel):
+            return {}
+        steps = load.decoded(self.k * self.steps)
+        searched = self.k * (self.k + 1) // 2  # candidates, and pairs of them
+        return {self.name: Work(steps + load.decoded(self.k), steps, searched=searched)}
 
     def examine(self, reading: Reading) -> Columns:
         found = self.furthest(reading)

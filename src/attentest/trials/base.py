@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ from attentest.measures.intervals import Estimate, mean
 from attentest.trials.cells import Cell
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Work, Works
 
 Kind = TypeVar("Kind")
 Columns = Mapping[str, Any]  # column -> one entry a text
@@ -44,6 +45,13 @@ class Examiner(Protocol):
     def conclude(self, table: pa.Table) -> Conclusion: ...
 
 
+@runtime_checkable
+class ExaminesAgain(Protocol):
+    """An examiner whose question to a text needs other texts: it is put when all of them have been read."""
+
+    def examine_again(self, rows: np.ndarray) -> Columns: ...
+
+
 class Trial(ABC):
     """Subclasses are dataclasses: their fields are the trial's settings.
 
@@ -67,6 +75,10 @@ class Trial(ABC):
     def fits(self, subject: Subject) -> bool:
         """Whether there is what it needs: `all` leaves out those that do not fit."""
         return True
+
+    def works(self, load: Load) -> Works:
+        """What it runs on these texts, once they are read; a part that other trials ask for, too, by the same name."""
+        return {}
 
     @abstractmethod
     def examiner(self, subject: Subject) -> Examiner: ...
@@ -96,6 +108,15 @@ class SimpleTrial(Trial):
     @abstractmethod
     def conclude(self, table: pa.Table) -> Conclusion:
         """What the table of all texts says."""
+
+
+def works_of(trials: Sequence[Trial], subject: Subject) -> Works:
+    """Everything that is run when these trials are held together."""
+    load = Load(subject)
+    found = {"read": Work(forward=load.reading)}
+    for trial in trials:
+        found |= trial.works(load)
+    return found
 
 
 def common_columns(reading: Reading, classes: Sequence[str], items: str = "tokens") -> Columns:

@@ -18,6 +18,7 @@ from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, colum
 from attentest.trials.charts import scatter
 from attentest.trials.permutation import Permutation
 from attentest.trials.reading import Reading
+from attentest.trials.work import Load, Work, Works
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,9 @@ class Conicity(SimpleTrial):
 
     def __post_init__(self) -> None:
         check_values(self)
+
+    def works(self, load: Load) -> Works:
+        return Permutation(self.permutations, self.seed).works(load) | {self.name: Work(load.decoded(1))}
 
     def examine(self, reading: Reading) -> Columns:
         moved = Permutation(self.permutations, self.seed).examine(reading)

@@ -18,8 +18,17 @@ from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, c
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes, class_groups, histograms
 from attentest.trials.reading import Reading
-from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, ranked, require_usable, usable
+from attentest.trials.scores import (
+    ATTENTION,
+    ScoreSettings,
+    check_names,
+    ranked,
+    require_usable,
+    usable,
+    works_of_scores,
+)
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Works
 
 PAPERS = (
     "gradient-input-fixed",
@@ -100,10 +109,17 @@ class Correlation(Trial):
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
         return _charts(table)
 
+    def works(self, load: Load) -> Works:
+        settings = ScoreSettings(self.tolerance, self.samples, self.seed)
+        return works_of_scores(load, self._measures(load.subject), settings)
+
     def examiner(self, subject: Subject) -> Examiner:
         require_usable(subject.model, self.measures, subject.chosen_site)
+        return _Examiner(self, self._measures(subject))
+
+    def _measures(self, subject: Subject) -> tuple[str, ...]:
         names = self.measures or usable(subject.model, PAPERS)
-        return _Examiner(self, tuple(name for name in dict.fromkeys(names) if name != ATTENTION))
+        return tuple(name for name in dict.fromkeys(names) if name != ATTENTION)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, c
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import box, boxes
 from attentest.trials.reading import Reading
-from attentest.trials.scores import ATTENTION, ScoreSettings, score, usable
+from attentest.trials.scores import ATTENTION, ScoreSettings, score, usable, works_of_scores
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Work, Works
 
 SCORED = (ATTENTION, "gradient", "leave-one-out")
 INFLUENCE = "influence on hidden states"
@@ -70,6 +71,15 @@ class Dispersion(Trial):
             "measure",
         )
         return {"entropy of influence": chart}
+
+    def works(self, load: Load) -> Works:
+        scored = usable(load.subject.model, SCORED)
+        found = dict(works_of_scores(load, scored, ScoreSettings(tolerance=self.tolerance)))
+        if scored == SCORED:
+            texts = min(self.influence_texts, load.texts)
+            below = texts * (1 - load.longest.above)  # a run back from each state that the site's layer reads
+            found[self.name] = Work(below, below * float(load.lengths.mean()), held="graph")
+        return found
 
     def examiner(self, subject: Subject) -> Examiner:
         scored = usable(subject.model, SCORED)

@@ -20,8 +20,9 @@ from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, c
 from attentest.trials.charts import interval, intervals, lines
 from attentest.trials.rankings import random_ranks, ranks_by
 from attentest.trials.reading import Reading
-from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, require_usable, usable
+from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, require_usable, usable, works_of_scores
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Work, Works
 
 COMPREHENSIVENESS, SUFFICIENCY = SIDES = ("comprehensiveness", "sufficiency")
 NULL, CEILING = "random", "leave-one-out"
@@ -83,10 +84,23 @@ class Erasure(Trial):
         if not self.fractions:
             raise InputError("fractions is empty; give at least one share of the tokens.")
 
+    def works(self, load: Load) -> Works:
+        names = self._measures(load.subject)
+        rankings = len(names) + 2 + self.draws  # and the greedy order, forwards and backwards
+        counts = np.sort(first_counts(self.fractions, load.lengths))
+        shortened = np.diff(counts, axis=1, prepend=0) > 0  # copies that are the same are run once
+        runs = [load.copies(rankings * shortened[:, i], part) for i, part in enumerate(counts.T)]
+        runs += [load.copies(rankings * shortened[:, i], load.lengths - part) for i, part in enumerate(counts.T)]
+        settings = ScoreSettings(tolerance=self.tolerance, seed=self.seed)
+        return {f"{self}": Work(sum(runs))} | works_of_scores(load, (*names, GREEDY), settings)
+
     def examiner(self, subject: Subject) -> Examiner:
         require_usable(subject.model, self.measures, subject.chosen_site)
+        return _Examiner(self, self._measures(subject))
+
+    def _measures(self, subject: Subject) -> tuple[str, ...]:
         names = self.measures or usable(subject.model, USUAL)
-        return _Examiner(self, tuple(dict.fromkeys((ATTENTION, CEILING, *(n for n in names if n != NULL)))))
+        return tuple(dict.fromkeys((ATTENTION, CEILING, *(n for n in names if n != NULL))))
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
@@ -170,8 +184,7 @@ def losses(
     if not len(several):
         return lost
     lengths = reading.lengths[several].unsqueeze(1)
-    shares = torch.tensor(fractions, dtype=torch.float64, device=lengths.device)
-    counts = (shares * lengths - 1e-9).ceil().long().clamp(min=1).minimum(lengths - 1)  # .1 · 30 is above 3 by rounding
+    counts = torch.from_numpy(first_counts(fractions, lengths.squeeze(1).cpu().numpy())).to(lengths.device)
     first = ranks[:, several].unsqueeze(2) < counts.unsqueeze(-1)
     kept = torch.stack((~first, first)) & reading.mask[several].unsqueeze(1)
     texts = several.view(-1, 1).expand(kept.shape[:-1])
@@ -180,6 +193,13 @@ def losses(
     chosen = reading.predicted[texts.flatten()].unsqueeze(1)
     lost[:, :, several] = (reading.probabilities[texts.flatten()] - left).gather(1, chosen).view(kept.shape[:-1])
     return lost
+
+
+def first_counts(fractions: Sequence[float], lengths: Int[np.ndarray, "texts"]) -> Int[np.ndarray, "texts fractions"]:
+    """⌈fraction · n⌉ tokens of each text of n, but never none and never all of several."""
+    wanted = np.ceil(np.array(fractions) * lengths[:, None] - 1e-9).astype(np.int64)  # .1 · 30 is above 3 by rounding
+    counts: np.ndarray = np.minimum(np.maximum(wanted, 1), lengths[:, None] - 1)
+    return counts
 
 
 def _at(side: str, name: str, fraction: float) -> str:

@@ -13,21 +13,25 @@ import torch
 from attentest.errors import InputError
 from attentest.files import inside
 from attentest.memory import out_of_memory
+from attentest.models.protocol import added_tokens
 from attentest.trials.base import (
     NOTHING_TO_MOVE,
     Columns,
     Conclusion,
     Examiner,
+    ExaminesAgain,
     Trial,
     charts_of,
     common_columns,
     with_classes,
     with_numbers,
     with_several_items,
+    works_of,
 )
 from attentest.trials.finding import Finding
-from attentest.trials.reading import Reading, readings
+from attentest.trials.reading import readings
 from attentest.trials.subject import Subject, check_subject
+from attentest.trials.work import tokens_at_once
 from attentest.version import __version__
 
 Watch = Callable[[int, int], None]  # texts done, texts in all
@@ -46,40 +50,55 @@ def hold(trials: Sequence[Trial], subject: Subject, watch: Watch = lambda done, 
     collected: list[dict[str, list[Any]]] = [{} for _ in trials]
     order: list[np.ndarray] = []
     done = 0
-    for reading, found in _examined(examiners, subject):
-        order.append(reading.rows)
+    at_once = tokens_at_once(subject, works_of(trials, subject))
+    for some, found in _examined(examiners, subject, at_once):
+        order.append(some)
         for columns, more in zip(collected, found, strict=True):
             _collect(columns, more)
-        done += len(reading.batch)
+        done += len(some)
         watch(done, len(subject.rows))
     rows = np.concatenate(order)
+    for examiner, columns in zip(examiners, collected, strict=True):
+        if isinstance(examiner, ExaminesAgain):
+            _collect(columns, examiner.examine_again(rows))
     return [
         _conclude(trial, examiner, columns, rows, subject)
         for trial, examiner, columns in zip(trials, examiners, collected, strict=True)
     ]
 
 
-def _examined(examiners: Sequence[Examiner], subject: Subject) -> Iterator[tuple[Reading, list[Columns]]]:
-    """Every text with what the examiners find; where memory does not suffice, half as many texts at a time."""
-    left, at_once = subject.rows, subject.tokens_at_once
-    fewest = int(subject.lengths.max(initial=1))
+def _examined(
+    examiners: Sequence[Examiner], subject: Subject, at_once: int
+) -> Iterator[tuple[np.ndarray, list[Columns]]]:
+    """Rows of texts with what the examiners find; where memory does not suffice, half as many tokens at a time."""
+    left = subject.rows
+    fewest = int(subject.lengths.max(initial=1)) + added_tokens(subject.model)
+    in_turn = sorted(range(len(examiners)), key=lambda place: _keeps(examiners[place]))  # those that can be asked again
     while len(left):
         kept = False  # whether an examiner has put down what it saw: these texts must not be shown to it again
         try:
             for reading in readings(subject.model, subject.data, left, subject.device, at_once, subject.site):
-                found: list[Columns] = []
+                found: dict[int, Columns] = {}
                 with torch.no_grad():
                     common = common_columns(reading, subject.classes, subject.items)
-                    for examiner in examiners:
-                        found.append({**common, **examiner.examine(reading)})
-                        kept = kept or not isinstance(examiner, Trial)
+                    for place in in_turn:
+                        found[place] = {**common, **examiners[place].examine(reading)}
+                        kept = kept or _keeps(examiners[place])
                 kept = False
-                yield reading, found
-                left = left[~np.isin(left, reading.rows)]
+                some = reading.rows
+                del reading  # before the next is read
+                yield some, [found[place] for place in range(len(examiners))]
+                left = left[~np.isin(left, some)]
         except (RuntimeError, MemoryError) as error:
             if kept or not out_of_memory(error) or at_once <= fewest:
                 raise
             at_once = max(fewest, at_once // 2)
+
+
+def _keeps(examiner: Examiner) -> bool:
+    """Whether it may put down what it sees: those of ours that do not are frozen."""
+    made = getattr(examiner, "__dataclass_params__", None)
+    return not (isinstance(examiner, Trial) or (made is not None and made.frozen))
 
 
 def concluded(trial: Trial, examiner: Examiner, table: pa.Table) -> Conclusion:

@@ -19,7 +19,8 @@ from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, colum
 from attentest.trials.charts import box, boxes
 from attentest.trials.reading import Reading
 from attentest.trials.reduced_weights import left_of, renormalised
-from attentest.trials.scores import ScoreSettings, score
+from attentest.trials.scores import ScoreSettings, score, works_of_scores
+from attentest.trials.work import Load, Work, Works
 
 RANKINGS = ("random", "attention", "attention-gradient", "attention-times-gradient")  # of Serrano & Smith 2019
 LEFT_OUT = "hidden-leave-one-out"  # without a sign, as attention is
@@ -65,6 +66,11 @@ class ImportanceSets(SimpleTrial):
     )
 
     seed: int = setting(0, "Random seed for the random order.")
+
+    def works(self, load: Load) -> Works:
+        rankings = (*RANKINGS, LEFT_OUT)
+        own = {self.name: Work(load.decoded(len(rankings) * load.lengths))}
+        return own | works_of_scores(load, rankings, ScoreSettings(seed=self.seed))
 
     def examine(self, reading: Reading) -> Columns:
         settings = ScoreSettings(seed=self.seed)
@@ -147,7 +153,7 @@ def _decode_prefixes(reading: Reading, order: Int[Tensor, "batch tokens"]) -> In
     rank = order.argsort(1).unsqueeze(1)
     numbers = torch.arange(1, order.shape[1] + 1, device=order.device)
     decisions = []
-    for removed in numbers.split(max(1, _WEIGHTS_AT_ONCE // reading.weights.numel())):
+    for removed in numbers.split(reading.variants_at_once(max(1, _WEIGHTS_AT_ONCE // reading.weights.numel()))):
         left = left_of(reading, rank >= removed[:, None])
         decisions.append(reading.decode(renormalised(reading, left)).argmax(-1))
     return torch.cat(decisions, 1)

@@ -4,6 +4,7 @@ as in Jain & Wallace 2019, Fig. 1, and Wiegreffe & Pinter 2019, Fig. 2."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from torch import Tensor
 from attentest.interventions import permuted, sums_within
 from attentest.text.items import Items, merged, merged_marks
 from attentest.trials.adversary import InstanceAdversary
+from attentest.trials.base import works_of
 from attentest.trials.rationale import marks_of
 from attentest.trials.reading import Reading, readings
 from attentest.trials.subject import Subject
+from attentest.trials.work import tokens_at_once
 
 ORIGINAL, PERMUTED, ADVERSARIAL, TRAINED = "original", "permuted", "adversarial", "trained adversary"
 HEAT_MAPS = "heat-maps"  # the folder that they lie in
@@ -51,7 +54,9 @@ def instances(subject: Subject, texts: int = SHOWN, seed: int = 0) -> pa.Table:
     adversary = InstanceAdversary(seed=seed).examiner(subject)
     marks, sequences = marks_of(subject)
     rows: list[dict[str, Any]] = []
-    for reading in readings(subject.model, subject.data, chosen, subject.device, site=subject.site):
+    some = replace(subject, rows=chosen)
+    at_once = tokens_at_once(some, works_of([adversary], some))
+    for reading in readings(subject.model, subject.data, chosen, subject.device, at_once, subject.site):
         found = _variants(reading, adversary, seed)
         for place, row in enumerate(reading.rows):
             items = _items(subject, int(row))
@@ -103,7 +108,7 @@ def _about(subject: Subject, row: int) -> dict[str, Any]:
     data = subject.data
     stored = data.corpus.table.slice(int(data.rows[row]), 1).to_pylist()[0]
     return {
-        "id": str(stored["id"]),
+        "id": data.ids(np.array([row]))[0],
         "text": stored["text"],
         "second": stored.get("second"),
         "label": subject.classes[int(data.labels[row])],

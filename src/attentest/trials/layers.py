@@ -21,6 +21,7 @@ from attentest.trials.base import Chart, Columns, Conclusion, Trial, column, wor
 from attentest.trials.charts import bars_in_groups, interval, lines
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Work, Works
 
 ALL = "all layers"
 BELOW, ABOVE = "from below", "from above"
@@ -60,6 +61,14 @@ class Layers(Trial):
 
     def fits(self, subject: Subject) -> bool:
         return provides(subject.model, LayersModel) and not subject.view
+
+    def works(self, load: Load) -> Works:
+        changes = dict.fromkeys(self.examiner(load.subject).changes().values())
+        first = {site: place for place, site in enumerate(layers_of(load.subject.model, self.name).heads)}
+        runs = float(len(changes))
+        if load.longest.reuses:  # and one run whose states below the changes are kept
+            runs = 1 + sum(1 - first[change.sites[0]] / len(first) for change in changes)
+        return {self.name: Work(load.texts * runs, held="layered")}
 
     def examiner(self, subject: Subject) -> _Changing:
         return _Changing(self, subject, layers_of(subject.model, self.name))

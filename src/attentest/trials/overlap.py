@@ -17,8 +17,9 @@ from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, c
 from attentest.trials.charts import bars, interval
 from attentest.trials.rankings import ranks_by
 from attentest.trials.reading import Reading
-from attentest.trials.scores import ATTENTION, ScoreSettings, usable
+from attentest.trials.scores import ATTENTION, ScoreSettings, usable, works_of_scores
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Works
 
 LEFT_OUT, GRADIENT = MEASURES = ("leave-one-out", "gradient-input-fixed")
 CHANCE = "chance"
@@ -61,6 +62,10 @@ class Overlap(Trial):
 
     def __post_init__(self) -> None:
         check_values(self)
+
+    def works(self, load: Load) -> Works:
+        settings = ScoreSettings(tolerance=self.tolerance, seed=self.seed)
+        return works_of_scores(load, usable(load.subject.model, MEASURES), settings)
 
     def examiner(self, subject: Subject) -> Examiner:
         return _Examiner(self, usable(subject.model, MEASURES))

@@ -20,6 +20,7 @@ from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column, truths
 from attentest.trials.charts import violins_by_bin
 from attentest.trials.reading import Reading
+from attentest.trials.work import Load, Work, Works
 
 _WEIGHTS_AT_ONCE = 2_000_000
 _ENOUGH = 12  # texts of one length to be shuffled apart from the others
@@ -51,6 +52,9 @@ class Permutation(SimpleTrial):
 
     def __post_init__(self) -> None:
         check_values(self)
+
+    def works(self, load: Load) -> Works:
+        return {f"{self}": Work(load.decoded(self.permutations)), self.name: Work(load.decoded(1))}
 
     def examine(self, reading: Reading) -> Columns:
         shuffled = permuted(reading.weights, reading.mask, reading.rows, self.seed, reading.within, "one permutation")
@@ -104,7 +108,7 @@ class Permutation(SimpleTrial):
 
     def _within_parts(self, reading: Reading) -> Tensor:
         """Each sentence's weights are shuffled among its own words, and each head's for itself."""
-        step = max(1, _WEIGHTS_AT_ONCE // reading.weights.numel())
+        step = reading.variants_at_once(max(1, _WEIGHTS_AT_ONCE // reading.weights.numel()))
         changes = []
         for start in range(0, self.permutations, step):
             some = range(start, min(start + step, self.permutations))

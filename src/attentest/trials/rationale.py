@@ -21,8 +21,9 @@ from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.rankings import ranks_by
 from attentest.trials.reading import Reading
-from attentest.trials.scores import ATTENTION, ScoreSettings, usable
+from attentest.trials.scores import ATTENTION, ScoreSettings, usable, works_of_scores
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Works
 
 MEASURES = ("gradient-input-fixed", "leave-one-out")
 CHANCE = "chance"
@@ -103,6 +104,9 @@ class Rationale(Trial):
 
     def fits(self, subject: Subject) -> bool:
         return bool(token_marks(subject.data).any())
+
+    def works(self, load: Load) -> Works:
+        return works_of_scores(load, usable(load.subject.model, MEASURES), ScoreSettings(seed=self.seed))
 
     def examiner(self, subject: Subject) -> _Marked:
         check_rationales(subject.data, self.name)

@@ -21,9 +21,11 @@ from attentest.models.protocol import (
     MultiSiteModel,
     PartsModel,
     RowsModel,
+    SizedModel,
     ValuesModel,
     VariantsModel,
     Weights,
+    added_tokens,
     provides,
 )
 from attentest.text.batches import TOKENS_AT_ONCE, Batch, inference_batches
@@ -132,12 +134,21 @@ class Reading:
             assert self.bias is not None
             return weights @ self.token_logits[chosen, : weights.shape[-1]] + self.bias
         if provides(self.model, VariantsModel):
-            return self.model.decode_variants(self.encoded, weights, places)
+            model, at_once = self.model, self.variants_at_once(weights.shape[1])
+            return torch.cat([model.decode_variants(self.encoded, w, places) for w in weights.split(at_once, 1)], 1)
         if provides(self.model, ValuesModel):
             assert self.values is not None
             weighted = weights @ self.values[chosen, : weights.shape[-1]]
             return self.model.finish(weighted, self.encoded.take(chosen))
         return self._decode_each(weights, chosen)
+
+    def variants_at_once(self, most: int) -> int:
+        """How many variants of the weights of all texts there may be at a time: `most`, or as many as fit beside what
+        is kept of the texts."""
+        if not provides(self.model, SizedModel):
+            return most
+        costs = self.model.costs(self.mask.shape[1])
+        return max(1, min(most, self.tokens_at_once * costs.token // (2 * len(self.batch) * costs.variant)))
 
     def moved(
         self, weights: Float[Tensor, "batch variants *rows first"], places: Tensor | None = None
@@ -188,7 +199,7 @@ def readings(
     site: str | None = None,
 ) -> Iterator[Reading]:
     """Every text of `rows`, shortest first, within bounded memory; a model that gives NaN is refused."""
-    for batch in inference_batches(data, rows, max_padded):
+    for batch in inference_batches(data, rows, max_padded, added_tokens(model)):
         with torch.no_grad():
             reading = replace(read(model, batch.to(device), site), tokens_at_once=max_padded)
         broken = np.flatnonzero(~reading.logits.isfinite().all(1).cpu().numpy())
@@ -199,6 +210,7 @@ def readings(
                 f"'{data.corpus.table['id'][row]}'; logits must be finite."
             )
         yield reading
+        del reading  # before the next is read
 
 
 def read(model: AttentionModel, batch: Batch, site: str | None = None) -> Reading:

@@ -19,6 +19,7 @@ from attentest.trials.cells import Cell
 from attentest.trials.charts import cross_table, scatter
 from attentest.trials.reading import Reading
 from attentest.trials.reduced_weights import exchanged, most_attended_and_random, without
+from attentest.trials.work import Load, Work, Works
 
 LOST, SAME_WEIGHT = "probability lost", "random item with the same weight"
 
@@ -54,6 +55,9 @@ class Removal(SimpleTrial):
 
     def __post_init__(self) -> None:
         check_values(self)
+
+    def works(self, load: Load) -> Works:
+        return {self.name: Work(load.decoded(4))}  # without either item, and exchanged, with and without the second
 
     def examine(self, reading: Reading) -> Columns:
         items = most_attended_and_random(reading, self.seed)
@@ -128,6 +132,9 @@ class Flips(SimpleTrial):
 
     def __post_init__(self) -> None:
         check_values(self)
+
+    def works(self, load: Load) -> Works:
+        return {self.name: Work(load.decoded(4))}  # without either item, and exchanged, with and without the second
 
     def examine(self, reading: Reading) -> Columns:
         items = most_attended_and_random(reading, self.seed)

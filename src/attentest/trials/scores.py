@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import cast
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attentest.chance import keyed_uniform
 from attentest.errors import InputError, unknown_name
-from attentest.importance.attribution import integrated_gradients, kernel_shap, lime
+from attentest.importance.attribution import STEPS, integrated_gradients, kernel_shap, lime
 from attentest.importance.erasure import leave_one_out, removed_probabilities
 from attentest.importance.gradients import (
     HiddenGradients,
@@ -29,8 +29,10 @@ from attentest.models.hierarchical import WORD
 from attentest.models.protocol import EmbeddingModel, provides
 from attentest.trials.reading import Reading
 from attentest.trials.reduced_weights import without
+from attentest.trials.work import Load, Work, Works
 
 ATTENTION = "attention"
+STATES, WEIGHTS = "hidden gradients", "attention gradient"  # taken once, whichever scores are made of them
 Scores = Float[Tensor, "batch tokens"]
 
 
@@ -50,6 +52,7 @@ class Score:
         False  # it may take a sentence's every word, so it cannot score those of a hierarchical model
     )
     exactness: Callable[[Reading, ScoreSettings], float] | None = None  # scores this close are the same; None: unknown
+    works: Callable[[Load, ScoreSettings], Works] = lambda load, settings: {}  # what it runs
 
 
 def score(reading: Reading, name: str, settings: ScoreSettings) -> Scores:
@@ -62,6 +65,14 @@ def ranked(reading: Reading, name: str, settings: ScoreSettings) -> Scores:
     exactness = SCORES[name].exactness
     scores = score(reading, name, settings)
     return scores if exactness is None else tie(scores, reading.mask, exactness(reading, settings))
+
+
+def works_of_scores(load: Load, names: Iterable[str], settings: ScoreSettings) -> Works:
+    """What is run for these scores."""
+    found: dict[str, Work] = {}
+    for name in names:
+        found |= SCORES[name].works(load, settings)
+    return found
 
 
 def check_names(names: tuple[str, ...]) -> None:
@@ -99,7 +110,8 @@ def hidden_leave_one_out(reading: Reading) -> Scores:
         logits = torch.where(rest > 0, sums_without_each(added) / rest.clamp(min=tiny), reading.logits.unsqueeze(1))
     else:
         every = torch.arange(reading.mask.shape[1], device=reading.mask.device).expand(len(reading.batch), -1)
-        logits = reading.decode(without(reading, every))
+        some = every.split(reading.variants_at_once(every.shape[1]), 1)
+        logits = torch.cat([reading.decode(without(reading, items)) for items in some], 1)
     return tvd(logits.softmax(-1), reading.probabilities.unsqueeze(1)).masked_fill(~reading.mask, 0)
 
 
@@ -122,13 +134,11 @@ def _by_inputs(reading: Reading, through_attention: bool) -> InputGradients:
 
 
 def _by_states(reading: Reading) -> HiddenGradients:
-    return reading.once("hidden gradients", lambda: hidden_gradients(reading.model, reading.encoded))
+    return reading.once(STATES, lambda: hidden_gradients(reading.model, reading.encoded))
 
 
 def _by_weights(reading: Reading) -> Float[Tensor, "batch *rows tokens"]:
-    return reading.once(
-        "attention gradient", lambda: attention_gradient(reading.model, reading.encoded, reading.by_site)
-    )
+    return reading.once(WEIGHTS, lambda: attention_gradient(reading.model, reading.encoded, reading.by_site))
 
 
 def _without_each(reading: Reading, removal: str, settings: ScoreSettings) -> Float[Tensor, "batch tokens classes"]:
@@ -169,57 +179,113 @@ def _rounding_and_stop(reading: Reading, settings: ScoreSettings) -> float:
     return stopped + _rounding(reading, settings)
 
 
+def _works_by_inputs(through_attention: bool) -> Callable[[Load, ScoreSettings], Works]:
+    return lambda load, settings: {
+        f"input gradients, {through_attention}": Work(load.reading, load.texts, held="graph"),
+    }
+
+
+def _works_above(load: Load, settings: ScoreSettings) -> Works:
+    """Gradients from the site on, by its states."""
+    return {STATES: Work(load.above, load.above, held="graph")}
+
+
+def _works_of_a_variant(load: Load, settings: ScoreSettings) -> Works:
+    """Gradients by the weights: those of one variant."""
+    return {WEIGHTS: Work(load.decoded(1), load.decoded(1), held="graph")}
+
+
+def _works_without_each(removal: str) -> Callable[[Load, ScoreSettings], Works]:
+    shorter = 1 if removal == "remove" else 0
+    return lambda load, settings: {
+        f"without each, {removal}, {settings.tolerance}": Work(load.copies(load.lengths, load.lengths - shorter))
+    }
+
+
+def _works_by_presence(name: str) -> Callable[[Load, ScoreSettings], Works]:
+    return lambda load, settings: {f"{name}, {settings}": Work(settings.samples * load.reading)}
+
+
 SCORES = {
     ATTENTION: Score("the model's own weights", lambda r, s: r.attention),
     "random": Score("drawn at random for each text", random_scores),
-    "gradient": Score("L2 norm of ∂f/∂x (Meister et al. 2021, eq. 4)", lambda r, s: _by_inputs(r, True).l2, True),
-    "gradient-l1": Score("L1 norm of ∂f/∂x", lambda r, s: _by_inputs(r, True).l1, True),
-    "gradient-input": Score("|x · ∂f/∂x|", lambda r, s: _by_inputs(r, True).times_input, True),
+    "gradient": Score(
+        "L2 norm of ∂f/∂x (Meister et al. 2021, eq. 4)",
+        lambda r, s: _by_inputs(r, True).l2,
+        True,
+        works=_works_by_inputs(True),
+    ),
+    "gradient-l1": Score("L1 norm of ∂f/∂x", lambda r, s: _by_inputs(r, True).l1, True, works=_works_by_inputs(True)),
+    "gradient-input": Score(
+        "|x · ∂f/∂x|", lambda r, s: _by_inputs(r, True).times_input, True, works=_works_by_inputs(True)
+    ),
     "gradient-input-fixed": Score(
         "|x · ∂f/∂x| with attention held fixed (Jain & Wallace 2019)",
         lambda r, s: _by_inputs(r, False).times_input,
         True,
+        works=_works_by_inputs(False),
     ),
     "leave-one-out": Score(
         "TVD when the token is removed (Jain & Wallace 2019; Meister et al. 2021, eq. 6)",
         lambda r, s: _left_out(r, "remove", s),
         exactness=_rounding_and_stop,
+        works=_works_without_each("remove"),
     ),
     "leave-one-out-signed": Score(
         "probability of the decided class that is lost when the token is removed",
         lambda r, s: _lost_without_each(r, s),
         exactness=_rounding_and_stop,
+        works=_works_without_each("remove"),
     ),
     "leave-one-out-mask": Score(
-        "TVD when the token becomes <unk>", lambda r, s: _left_out(r, "mask", s), exactness=_rounding
+        "TVD when the token becomes <unk>",
+        lambda r, s: _left_out(r, "mask", s),
+        exactness=_rounding,
+        works=_works_without_each("mask"),
     ),
     "integrated-gradients": Score(
         "magnitude of integrated gradients",
-        lambda r, s: integrated_gradients(_embedding(r), r.batch).magnitude,
+        lambda r, s: integrated_gradients(_embedding(r), r.batch, max_padded=r.tokens_at_once).magnitude,
         True,
+        works=lambda load, s: {
+            "integrated gradients": Work((STEPS + 1) * load.reading, STEPS * load.texts, held="graph")
+        },
     ),
     "lime": Score(
         "magnitude of LIME's coefficients",
-        lambda r, s: lime(_embedding(r), r.batch, samples=s.samples, seed=s.seed).magnitude,
+        lambda r, s: (
+            lime(_embedding(r), r.batch, samples=s.samples, seed=s.seed, max_padded=r.tokens_at_once).magnitude
+        ),
         True,
         True,
+        works=_works_by_presence("lime"),
     ),
     "kernel-shap": Score(
         "magnitude of KernelSHAP's values",
-        lambda r, s: kernel_shap(_embedding(r), r.batch, samples=s.samples, seed=s.seed).magnitude,
+        lambda r, s: (
+            kernel_shap(_embedding(r), r.batch, samples=s.samples, seed=s.seed, max_padded=r.tokens_at_once).magnitude
+        ),
         True,
         True,
+        works=_works_by_presence("kernel-shap"),
     ),
-    "hidden-gradient": Score("L2 norm of ∂f/∂h (Meister et al. 2021)", lambda r, s: _by_states(r).l2),
-    "hidden-gradient-l1": Score("L1 norm of ∂f/∂h", lambda r, s: _by_states(r).l1),
-    "hidden-gradient-input": Score("|h · ∂f/∂h|", lambda r, s: _by_states(r).times_input),
+    "hidden-gradient": Score(
+        "L2 norm of ∂f/∂h (Meister et al. 2021)", lambda r, s: _by_states(r).l2, works=_works_above
+    ),
+    "hidden-gradient-l1": Score("L1 norm of ∂f/∂h", lambda r, s: _by_states(r).l1, works=_works_above),
+    "hidden-gradient-input": Score("|h · ∂f/∂h|", lambda r, s: _by_states(r).times_input, works=_works_above),
     "hidden-leave-one-out": Score(
         "TVD when the state is dropped from the attention (Meister et al. 2021)",
         lambda r, s: hidden_leave_one_out(r),
         exactness=_rounding,
+        works=lambda load, s: {"hidden leave-one-out": Work(load.decoded(load.lengths))},
     ),
-    "attention-gradient": Score("∂f/∂α (Serrano & Smith 2019)", lambda r, s: r.over_rows(_by_weights(r))),
+    "attention-gradient": Score(
+        "∂f/∂α (Serrano & Smith 2019)", lambda r, s: r.over_rows(_by_weights(r)), works=_works_of_a_variant
+    ),
     "attention-times-gradient": Score(
-        "α · ∂f/∂α (Serrano & Smith 2019)", lambda r, s: r.over_rows(r.weights * _by_weights(r))
+        "α · ∂f/∂α (Serrano & Smith 2019)",
+        lambda r, s: r.over_rows(r.weights * _by_weights(r)),
+        works=_works_of_a_variant,
     ),
 }

@@ -14,8 +14,9 @@ from attentest.errors import InputError
 from attentest.files import inside
 from attentest.models.check import check_model, check_protocol
 from attentest.models.hierarchical import SENTENCE
-from attentest.models.protocol import AttentionModel, SizedModel, provides
-from attentest.text.batches import TOKENS_AT_ONCE, inference_batches
+from attentest.models.pretrained.precision import AUTO
+from attentest.models.protocol import AttentionModel
+from attentest.text.batches import inference_batches
 from attentest.text.prepare import TokenizedCorpus
 from attentest.training.run import Run
 from attentest.trials.reading import check_site
@@ -39,8 +40,9 @@ class Subject:
     device: torch.device | str = "cpu"
     site: str | None = None  # whose weights are changed; None: the last one of the model
     trusted: bool = False  # a model that attentest made: it is not looked at before a trial
+    dtype: str = AUTO  # that its model was put into, if it was
     view: str = ""  # what tells the way that the model is looked at from the usual one, as part of a name
-    memory: int | None = None  # bytes for texts that are read at a time; None: as many as are usual
+    memory: int | None = None  # bytes for what is in memory at a time, the model aside; None: as much as is usual
 
     def __post_init__(self) -> None:
         check_protocol(self.model)
@@ -68,23 +70,15 @@ class Subject:
     def place_of(self, trial: str) -> str:
         """The folder of a trial's finding, within that of all: sites other than the usual one are named."""
         site = "" if self.chosen_site == self.model.sites[-1] else self.chosen_site
-        return "-".join(part for part in (trial, site, self.view) if part)
-
-    @property
-    def tokens_at_once(self) -> int:
-        """How many tokens may be read at a time, padding counted: at least the longest text."""
-        if self.memory is None or not provides(self.model, SizedModel):
-            return TOKENS_AT_ONCE
-        longest = int(self.lengths.max(initial=1))
-        return max(longest, min(TOKENS_AT_ONCE, self.memory // self.model.bytes_of_a_token(longest)))
+        dtype = "" if self.dtype == AUTO else self.dtype
+        return "-".join(part for part in (trial, site, self.view, dtype) if part)
 
     @property
     def classes(self) -> Sequence[str]:
         return self.data.corpus.classes
 
     def ids(self, rows: np.ndarray) -> list[str]:
-        table = self.data.corpus.table
-        return [str(i) for i in table["id"].take(self.data.rows[rows]).to_pylist()]
+        return self.data.ids(rows)
 
     def labels(self, rows: np.ndarray) -> np.ndarray:
         names: np.ndarray = np.array(self.classes, dtype=object)[self.data.labels[rows]]
@@ -118,13 +112,12 @@ def subject_of(
     memory: int | None = None,
 ) -> Subject:
     """A run's model and its test split, or the first `texts` of a fixed random order of it; `only_marked` leaves out
-    texts that have no rationale."""
+    texts that have no rationale. Of a text that is read in windows there is one, always the same."""
     if texts is not None and texts < 1:
         raise InputError(f"texts is {texts}; it must be at least 1.")
     data = run.test_data()
-    rows = _marked(data, run) if only_marked else np.arange(len(data.rows))
-    if texts is not None and texts < len(rows):
-        rows = np.sort(np.random.default_rng(0).permutation(rows)[:texts])
+    rows = data.one_of_each_text(_marked(data, run) if only_marked else np.arange(len(data.rows)))
+    rows = some_of(rows, texts)
     signature = {
         "corpus": run.record.corpus.name,
         "corpus_hash": run.record.corpus.fingerprint,
@@ -135,9 +128,18 @@ def subject_of(
     }
     view = "" if run.view is None else run.view.name
     signature |= {"view": view} if view else {}
+    signature |= {} if run.dtype == AUTO else {"dtype": run.dtype}
     folder = inside(run.path, "trials")
     model = run.model.to(device)
-    return Subject(model, data, rows, signature, folder, device, site, trusted=True, view=view, memory=memory)
+    told: dict[str, Any] = {"dtype": run.dtype, "view": view, "memory": memory}
+    return Subject(model, data, rows, signature, folder, device, site, trusted=True, **told)
+
+
+def some_of(rows: np.ndarray, texts: int | None) -> np.ndarray:
+    """At most so many of them: the first of a fixed random order."""
+    if texts is None or texts >= len(rows):
+        return rows
+    return np.sort(np.random.default_rng(0).permutation(rows)[:texts])
 
 
 def _marked(data: TokenizedCorpus, run: Run) -> np.ndarray:

@@ -23,6 +23,7 @@ from attentest.trials.charts import bars, interval
 from attentest.trials.rationale import check_rationales
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Work, Works
 
 NO_DONOR = -1
 
@@ -57,6 +58,9 @@ class Swaps(Trial):
 
     def fits(self, subject: Subject) -> bool:
         return bool(token_marks(subject.data).any())
+
+    def works(self, load: Load) -> Works:
+        return {self.name: Work(2 * load.reading)}
 
     def examiner(self, subject: Subject) -> _Swapping:
         marks = check_rationales(subject.data, self.name)

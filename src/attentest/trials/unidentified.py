@@ -24,14 +24,16 @@ from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.text.batches import Batch, make_batch
 from attentest.trials.base import Chart, Columns, Conclusion, Trial, column
 from attentest.trials.charts import bars_in_groups, interval, intervals
-from attentest.trials.layers import HEAD, SITE, layer_batches
+from attentest.trials.layers import HEAD, SITE, layer_batches, layers_of
 from attentest.trials.reading import Reading
 from attentest.trials.same_output import kept_directions, least_weight, optimizer
 from attentest.trials.subject import Subject
+from attentest.trials.work import Load, Work, Works
 
 LOST = "lost"  # column of a head: the share of its heaviest token's weight that can be taken away
 HALF = 0.5  # of this weight: a head that can lose more is not identified
 LOGITS = 1e-4  # change of a logit that rounding may cause, relative to 1 + the largest
+SOLVING = 3e-4  # seconds for each head and token that a linear programme takes on a core, about
 LOOKED_AT = 4  # texts, to find the token that decides
 Deciding = Literal["first", "last", "none"]
 _PLACED: tuple[Deciding, ...] = ("first", "last")
@@ -71,6 +73,13 @@ class Unidentified(Trial):
 
     def fits(self, subject: Subject) -> bool:
         return not subject.view and _values_are_known(subject.model, _longest(subject))
+
+    def works(self, load: Load) -> Works:
+        heads = layers_of(load.subject.model, self.name).heads
+        looks = (len(heads) - 1) / 2  # each runs no further than its layer
+        deciding = min(LOOKED_AT, load.texts) * (1 + 2 / len(heads))
+        solved = SOLVING * sum(heads.values()) * float(load.lengths.sum())
+        return {self.name: Work(load.texts * (looks + 2) + deciding, seconds=solved, held="layered")}
 
     def examiner(self, subject: Subject) -> _Solving:
         optimizer()

@@ -18,6 +18,7 @@ from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, colum
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.reading import Reading
+from attentest.trials.work import Load, Work, Works
 
 VARIANTS = ("uniform", "random", "permuted")
 ACCURACY = "accuracy by weights at inference"
@@ -49,6 +50,9 @@ class Uniform(SimpleTrial):
 
     def __post_init__(self) -> None:
         check_values(self)
+
+    def works(self, load: Load) -> Works:
+        return {self.name: Work(load.decoded(len(VARIANTS)))}
 
     def examine(self, reading: Reading) -> Columns:
         like = (reading.mask, reading.weights.dtype, reading.within, reading.inner)

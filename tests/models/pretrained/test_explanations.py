@@ -14,7 +14,6 @@ from attentest.models.pretrained.explanations import (
     norms,
     rollout,
     row,
-    sinks,
 )
 
 BATCH, HEADS, TOKENS, SIZE, HIDDEN = 3, 2, 5, 4, 7
@@ -143,46 +142,3 @@ def test_layers_of_different_lengths_are_refused(through_layers: object) -> None
     assert callable(through_layers)
     with pytest.raises(InputError, match="different numbers of tokens"):
         through_layers([LAST, torch.full((1, 1, 1, 1), 1.0)], HERE)
-
-
-def causal(texts: int, tokens: int, on_first: float, pad_left: int = 0) -> tuple[Tensor, Tensor]:
-    """Each token attends to the first with this weight, and evenly to itself and those before it with the rest."""
-    allowed = torch.ones(tokens, tokens).tril().bool()
-    weights = (1 - on_first) * allowed / allowed.sum(-1, keepdim=True)
-    weights[:, 0] += on_first
-    whole_weights, whole_allowed = (torch.zeros(texts, 2, tokens + pad_left, tokens + pad_left) for _ in range(2))
-    whole_weights[..., pad_left:, pad_left:] = weights
-    whole_allowed[..., pad_left:, pad_left:] = allowed
-    return whole_weights, whole_allowed.bool()
-
-
-@pytest.mark.parametrize("pad_left", [0, 3])
-def test_the_first_token_of_a_causal_network_is_a_sink(pad_left: int) -> None:
-    weights, allowed = causal(4, 20, 0.6, pad_left)
-    found = sinks(weights, allowed, torch.zeros(4, 20 + pad_left).bool())
-    assert found.nonzero().tolist() == [[text, pad_left] for text in range(4)]
-
-
-def test_even_weights_make_no_sink() -> None:
-    """In five tokens the first of a causal network has 0.46 of the attention without being preferred."""
-    weights, allowed = causal(4, 5, 0.0)
-    assert weights[:, :, :, 0].mean() > 0.3
-    assert not sinks(weights, allowed, torch.zeros(4, 5).bool()).any()
-
-
-def test_special_tokens_are_no_sinks() -> None:
-    weights, allowed = causal(4, 20, 0.6)
-    special = torch.zeros(4, 20).bool()
-    special[:, 0] = True
-    assert not sinks(weights, allowed, special).any()
-
-
-def test_a_word_that_one_text_looks_at_is_no_sink() -> None:
-    weights = torch.full((4, 1, 10, 10), 0.1)
-    weights[:2, :, :, 3] = 1
-    weights /= weights.sum(-1, keepdim=True)
-    allowed, special = torch.ones(4, 1, 10, 10).bool(), torch.zeros(4, 10).bool()
-    assert not sinks(weights, allowed, special).any()  # in half of the texts
-    weights[2, :, :, 3] = 1
-    weights /= weights.sum(-1, keepdim=True)
-    assert sinks(weights, allowed, special).nonzero().tolist() == [[text, 3] for text in range(4)]

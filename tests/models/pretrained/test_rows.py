@@ -9,9 +9,17 @@ import torch
 from networks import BERT, CAUSAL, DROPOUT, INTERFACE, LAYERS, REACHED, classifier, logits, texts, transformers
 from torch import Tensor, nn
 
-from attentest.models.pretrained.layers import reusable
+from attentest.models.pretrained.layers import reusable, states_of
 from attentest.models.pretrained.replaced import find_sites, replaced
-from attentest.models.pretrained.rows import ReadRow, decide, deciding_places, decision_token, read_row, runs_on_rows
+from attentest.models.pretrained.rows import (
+    ReadRow,
+    decide,
+    deciding_places,
+    decision_token,
+    read_row,
+    run_row,
+    runs_on_rows,
+)
 
 LAST = f"encoder.{LAYERS - 1}"
 ON_ROWS = [name for name in INTERFACE if name != "Albert"]  # which has no layers of its own to stand in for
@@ -61,7 +69,41 @@ def test_variants_are_those_of_the_whole_network(architecture: str) -> None:
         with replaced(network, change, [LAST]):
             expected = logits(network, inputs)
         assert torch.allclose(found[:, variant], expected, rtol=0, atol=1e-5)
-    assert (found - row.logits[:, None]).abs().max() > 0.05
+    assert (found - logits(network, inputs)[:, None]).abs().max() > 0.05
+
+
+@pytest.mark.parametrize("architecture", ON_ROWS)
+def test_alone_in_the_last_layer_the_deciding_token_gives_what_the_whole_network_gives(architecture: str) -> None:
+    network, inputs = classifier(architecture), inputs_of(architecture)
+    stack, _, places = rows_of(network, inputs)
+    eager: list[Tensor] = []
+    with replaced(network, lambda site, weights, allowed: eager.append(weights), [LAST]):
+        expected = logits(network, inputs)
+    sizes: list[int] = []
+    handle = stack[-1].register_forward_hook(lambda layer, given, output: sizes.append(states_of(output).shape[1]))
+    with torch.no_grad():
+        found, row = run_row(network, stack, inputs, places)
+    handle.remove()
+    assert torch.allclose(found, expected, rtol=0, atol=1e-5)
+    assert torch.allclose(row.weights, eager[0][torch.arange(3), :, places], rtol=0, atol=1e-6)
+    assert sizes == [1]  # the last layer ends with one token a text
+
+
+def test_dropout_of_the_row_in_training() -> None:
+    network, inputs = classifier("Bert"), inputs_of("Bert")
+    stack, row, places = rows_of(network, inputs)
+    for name, module in network.named_modules():
+        if isinstance(module, nn.Dropout):
+            module.p = 0.5 if name.endswith(f"{LAYERS - 1}.attention.self.dropout") else 0.0
+    network.train()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        found, dropped = run_row(network, stack, inputs, places)
+        expected = decide(network, stack, row, dropped.weights.unsqueeze(1)).squeeze(1)
+    kept = dropped.weights > 0
+    assert 0 < kept.sum() < row.allowed.sum()
+    assert torch.allclose(dropped.weights[kept], 2 * row.weights[kept], rtol=1e-5, atol=0)
+    assert torch.allclose(found, expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("architecture", ON_ROWS)

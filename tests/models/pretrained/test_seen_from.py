@@ -12,9 +12,11 @@ from networks import CAUSAL, CLASSES, LAYERS, PAD, REACHED, WORDS, classifier, l
 from torch import Tensor
 
 from attentest.errors import InputError
+from attentest.importance import erasure
 from attentest.importance.erasure import removed_probabilities
 from attentest.importance.gradients import hidden_gradients, input_gradients
 from attentest.models.pretrained.explanations import EXPLANATIONS
+from attentest.models.pretrained.layers import states_of
 from attentest.models.pretrained.layout import Layout, Side
 from attentest.models.pretrained.model import Pretrained
 from attentest.models.pretrained.replaced import look, replaced
@@ -64,6 +66,8 @@ def random_rows(reading: Reading, variants: int = 3) -> Tensor:
 def test_seen_from_any_layer_it_gives_what_the_network_gives(architecture: str, side: Side) -> None:
     model, batch = pretrained(architecture, side), batch_of(3, 9, 5, 1)
     plain = logits(model.network, model.layout.lay_out(batch).arguments)
+    with torch.no_grad():
+        assert (model.whole(batch) - plain).abs().max() <= EXACT * max(1.0, float(plain.abs().max()))
     for site in model.sites:
         reading = reading_of(model, batch, site)
         assert (reading.logits - plain).abs().max() <= EXACT * max(1.0, float(plain.abs().max()))
@@ -126,6 +130,47 @@ def test_rows_of_the_deciding_token_alone_are_those_of_the_whole() -> None:
     assert torch.allclose(reading.decode(variants), reading_of(slow, batch).decode(variants), atol=1e-5)
     some = torch.tensor([2, 0])
     assert torch.allclose(reading.decode(variants[some], some), reading.decode(variants)[some], atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ["Bert", "DistilBert", "GPT2", "Llama"])
+def test_training_with_the_deciding_token_alone_has_the_gradients_of_the_whole(architecture: str) -> None:
+    model, batch = pretrained(architecture), batch_of(3, 9, 5)
+    model.network.double()
+    slow = Pretrained(model.network, model.layout, range(CLASSES), replace(model.about, row_alone=False))
+    assert model.about.row_alone
+
+    sizes: list[int] = []
+    assert model.about.stack is not None
+    model.about.stack[-1].register_forward_hook(lambda layer, given, output: sizes.append(states_of(output).shape[1]))
+
+    def trained(one: Pretrained) -> list[Any]:
+        outputs, weights = one(batch)
+        loss = outputs.log_softmax(-1)[:, 1].sum() + (weights[one.sites[-1]] ** 2).sum()
+        parameters = [parameter for parameter in one.parameters() if parameter.requires_grad]
+        return [outputs, *torch.autograd.grad(loss, parameters, allow_unused=True)]
+
+    moved = 0
+    for ours, theirs in zip(trained(model), trained(slow), strict=True):
+        assert (ours is None or not ours.any()) if theirs is None else torch.allclose(ours, theirs, rtol=0, atol=1e-6)
+        moved += theirs is not None
+    assert moved > 20
+    assert sizes == [1, 11]  # tokens in the last layer
+
+
+def test_what_fits_the_caches_is_run_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, batch = pretrained("Bert"), batch_of(3, 9, 5)
+    expected = removed_probabilities(model, batch)
+    monkeypatch.setattr(erasure, "CACHED", 20)
+    read: list[int] = []
+    whole = model.whole
+
+    def seen(some: Batch) -> Tensor:
+        read.append(some.mask.numel())
+        return whole(some)
+
+    monkeypatch.setattr(model, "whole", seen)
+    assert torch.allclose(removed_probabilities(model, batch), expected, rtol=0, atol=1e-6)
+    assert max(read) <= 20
 
 
 @pytest.mark.parametrize("architecture", sorted(CAUSAL & set(REACHED)))
@@ -268,6 +313,37 @@ def test_leave_one_out_is_that_of_texts_without_the_piece(projection: str) -> No
     nothing = {"input_ids": torch.tensor([[BEFORE, AFTER]]), "attention_mask": torch.ones(1, 2, dtype=torch.long)}
     if projection == "softmax":
         assert torch.allclose(found[0, 0], logits(model.network, nothing).softmax(-1)[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ["Bert", "DebertaV2", "GPT2"])
+def test_a_pair_whose_text_lost_all_its_pieces_is_read_in_the_frame_of_a_pair(architecture: str) -> None:
+    model = pretrained(architecture)
+    batch = batch_of_sequences(
+        [np.array([7, 8, 9, 11, 12]), np.array([5, 6])], sentences=[np.array([0, 0, 0, 1, 1]), np.array([0, 1])]
+    )
+    seen, _ = model.at_site(model.sites[-1], batch)
+    with torch.no_grad():
+        found = seen.decode_empty(seen.encode(batch))
+        for row, left in enumerate(([11, 12], [6])):
+            ids = torch.tensor([[BEFORE, AFTER, *left, AFTER]])
+            by_hand = logits(model.network, {"input_ids": ids, "attention_mask": torch.ones_like(ids)})
+            assert torch.allclose(found[row], by_hand[0], atol=EXACT)
+            alone = torch.tensor([[BEFORE, AFTER]])  # the frame of a single text
+            single = logits(model.network, {"input_ids": alone, "attention_mask": torch.ones_like(alone)})
+            assert not torch.allclose(found[row], single[0], atol=1e-3)
+
+
+def test_a_pair_without_a_first_text_has_the_token_types_of_a_pair() -> None:
+    torch.manual_seed(0)
+    pair = Frame((BEFORE,), (AFTER,), (AFTER,), (0, 0, 0, 1, 1))
+    typed = replace(layout(), pair=pair, typed=True)
+    model = Pretrained(classifier("Bert", type_vocab_size=2), typed, range(CLASSES))
+    batch = batch_of_sequences([np.array([7, 8, 11])], sentences=[np.array([0, 0, 1])])
+    seen, _ = model.at_site(model.sites[-1], batch)
+    ids, types = torch.tensor([[BEFORE, AFTER, 11, AFTER]]), torch.tensor([[0, 0, 1, 1]])
+    inputs = {"input_ids": ids, "token_type_ids": types, "attention_mask": torch.ones_like(ids)}
+    with torch.no_grad():
+        assert torch.allclose(seen.decode_empty(seen.encode(batch)), logits(model.network, inputs), atol=EXACT)
 
 
 @pytest.mark.parametrize("architecture", SOME)

@@ -11,6 +11,7 @@ from attentest.errors import InputError
 from attentest.models.pretrained.library import transformers
 
 EXACT = 1e-5  # how far logits may lie apart and be the same, relative to the largest
+STEPS = 4  # or so many steps of their number type, where that is coarser
 Route = Literal["interface", "dropout"]
 UNREACHABLE = {  # model types whose weights are in nobody's hands, or that have none
     "falcon": "Falcon",
@@ -61,4 +62,10 @@ def logits_of(output: Any) -> Tensor:
 
 def close(logits: Tensor, expected: Tensor) -> bool:
     """Whether two ways to the same logits agree."""
-    return torch.allclose(logits, expected, rtol=0, atol=EXACT * max(1.0, float(expected.abs().max())))
+    apart = (logits - expected).abs().max()
+    return bool(apart <= tolerance(expected.dtype) * max(1.0, float(expected.abs().max())))
+
+
+def tolerance(dtype: torch.dtype) -> float:
+    """How far logits may lie apart and be the same, relative to the largest."""
+    return max(EXACT, STEPS * torch.finfo(dtype).eps)

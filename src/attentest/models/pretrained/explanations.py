@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentest.errors import InputError
@@ -20,9 +20,6 @@ Layers = Sequence[Float[Tensor, "batch heads queries keys"]]
 Decision = Int[Tensor, "batch"]
 Shares = Float[Tensor, "batch keys"]
 Need = Literal["values", "output", "gradients"]
-
-SINK_SHARE = 0.3  # of all attention of a text
-SINK_EXCESS = 2.0  # times what even weights would give: in a text of three tokens each has a third
 
 
 def row(weights: Layers, decision: Decision) -> Shares:
@@ -90,25 +87,6 @@ EXPLANATIONS = {
 }
 
 
-def sinks(
-    weights: Float[Tensor, "batch heads queries keys"],
-    allowed: Bool[Tensor, "batch heads queries keys"],
-    special: Bool[Tensor, "batch keys"],
-) -> Bool[Tensor, "batch keys"]:
-    """Tokens that take attention for the place where they stand, whatever they say.
-
-    A place, counted from the first token of a text, is a sink if in over half of the texts the token there is not
-    special and has over 0.3 of the text's attention (mean over heads and tokens), and over twice what it would have if
-    every token attended evenly to all that it may see.
-    """
-    present = allowed.any(2).any(1)
-    share, even = (_share(each, present) for each in (weights, allowed / allowed.sum(-1, keepdim=True).clamp(min=1)))
-    large = present & ~special & (share > SINK_SHARE) & (share > SINK_EXCESS * even)
-    place = present.cumsum(1) - 1
-    texts = torch.bincount(place[large], minlength=present.shape[1])
-    return present & ~special & (texts > len(present) / 2)[place.clamp(min=0)]
-
-
 def _row(weights: Float[Tensor, "batch heads queries keys"], decision: Decision) -> Float[Tensor, "batch heads keys"]:
     return weights[torch.arange(len(decision), device=decision.device), :, decision]
 
@@ -118,12 +96,6 @@ def _to_shares(scores: Shares, weights: Float[Tensor, "batch heads queries keys"
     attended = (_row(weights, decision) > 0).any(1).to(scores.dtype)
     scores = torch.where(scores.sum(-1, keepdim=True) > 0, scores, attended)
     return scores / scores.sum(-1, keepdim=True)
-
-
-def _share(weights: Tensor, present: Bool[Tensor, "batch keys"]) -> Shares:
-    """The mean over heads and over tokens that are no padding."""
-    asks = present.to(weights.dtype)
-    return (asks.unsqueeze(1) @ weights.mean(1)).squeeze(1) / asks.sum(1, keepdim=True)
 
 
 def _check_same_tokens(weights: Layers, name: str) -> None:

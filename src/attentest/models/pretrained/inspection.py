@@ -12,14 +12,13 @@ from torch import Tensor, nn
 
 from attentest.errors import InputError
 from attentest.models.evaluation import evaluating
-from attentest.models.pretrained.architectures import logits_of, pretrained_parts, route_of
+from attentest.models.pretrained.architectures import logits_of, pretrained_parts, route_of, tolerance
 from attentest.models.pretrained.layers import reusable
 from attentest.models.pretrained.layout import Layout
 from attentest.models.pretrained.replaced import Sites, find_sites, replaced
 from attentest.models.pretrained.rows import Decision, decision_token, runs_on_rows
 from attentest.text.batches import batch_of_sequences
 
-EXACT = 1e-5  # of logits, relative to the largest; coarse number types get four of their own steps
 STILL = 1e-7  # a change of the logits that is none
 
 
@@ -54,7 +53,7 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
             ("while its attention is looked at", gap),
             ("when its own weights are given back", float((given - eager).abs().max())),
         ):
-            if not apart <= max(EXACT, 4 * torch.finfo(untouched.dtype).eps) * scale:
+            if not apart <= tolerance(untouched.dtype) * scale:
                 raise InputError(f"{name} gives logits that differ by {apart:.2g} {what}, so it cannot be audited.")
         sites = _over_all_tokens(sites, own, arguments["input_ids"].shape[1])
         for site in sites.names:

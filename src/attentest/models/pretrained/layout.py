@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -10,6 +11,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from attentest.corpora.corpus import Kind
+from attentest.models.pretrained.joined import joined
 from attentest.text.batches import Batch
 from attentest.text.pieces import Frame
 
@@ -57,6 +59,10 @@ class Layout:
 
     def lay_out(self, batch: Batch) -> Inputs:
         """A batch whose `sentences` are given is one of pairs: 0 on the text, 1 on the second text."""
+        if batch.aside is not None:
+            whole, items = joined(batch)
+            inputs = self.lay_out(whole)
+            return replace(inputs, places=inputs.places.gather(1, items).masked_fill(~batch.mask, 0))
         frame = _NOTHING if self.special else self.frame("single" if batch.sentences is None else "pair")
         numbers = torch.zeros_like(batch.ids) if batch.sentences is None else batch.sentences
         second = batch.mask & (numbers == 1) & (not self.special)
@@ -88,6 +94,16 @@ class Layout:
             places=places.masked_fill(~batch.mask, 0),
             special=attended & ~own & torch.isin(ids, added),
         )
+
+    def only(self, left: Bool[Tensor, "batch positions"], arguments: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """A forward's arguments with these positions alone, which move together."""
+        _, attended = self._placed(left.sum(1))
+        fill = {"input_ids": self.pad, "token_type_ids": self.pad_type}
+        found = {}
+        for name, values in arguments.items():
+            found[name] = values.new_full(attended.shape, fill.get(name, 0))
+            found[name][attended] = values[left]  # both in the order of texts and positions
+        return found
 
     def _placed(self, lengths: Int[Tensor, "batch"]) -> tuple[Int[Tensor, "batch"], Bool[Tensor, "batch positions"]]:
         """Where each text begins, and what is no padding."""

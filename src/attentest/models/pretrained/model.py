@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -13,17 +14,17 @@ from torch import Tensor, nn
 
 from attentest.errors import InputError, unknown_name
 from attentest.models.pretrained.architectures import logits_of, pretrained_parts
+from attentest.models.pretrained.costs import costs_of
 from attentest.models.pretrained.explaining import check_explanation
 from attentest.models.pretrained.inspection import About, inspect_network, probe, uniform_over
 from attentest.models.pretrained.layers import from_layer, keeping
 from attentest.models.pretrained.layout import Inputs, Layout
 from attentest.models.pretrained.replaced import Seen, look, replaced
+from attentest.models.pretrained.rows import deciding_places, run_row
 from attentest.models.pretrained.seen_from import LayerEncoded, SeenFrom
 from attentest.models.pretrained.view import View
-from attentest.models.protocol import Change, Encoded, Weights
+from attentest.models.protocol import Change, Costs, Encoded, Weights
 from attentest.text.batches import Batch
-
-STATES = 24  # vectors of its width that a token has at a time: in the layer, in a longer one, and kept for later
 
 
 class Pretrained(nn.Module):
@@ -55,6 +56,11 @@ class Pretrained(nn.Module):
         """The same network, looked at otherwise."""
         layout = replace(self.layout, special=view.special)
         return Pretrained(self.network, layout, self.classes, self.about, projection=self.projection, view=view)
+
+    def computed_in(self, dtype: torch.dtype) -> Pretrained:
+        """A copy whose weights have this number type; looked at anew, for it rounds otherwise."""
+        network = deepcopy(self.network).to(dtype)
+        return Pretrained(network, self.layout, self.classes, projection=self.projection, view=self.view)
 
     def _check_view(self) -> None:
         head, site, weights = self.view.head, self.view.site, self.view.weights
@@ -112,17 +118,23 @@ class Pretrained(nn.Module):
         return self._last.encode_embedded(embedded, batch)
 
     def whole(self, batch: Batch) -> Float[Tensor, "batch classes"]:
-        """The network as it is, with its own attention function, unless its weights are uniform."""
-        inputs = self.layout.lay_out(batch)
-        if self.projection != "uniform":
-            return self.logits(self.network(**inputs.arguments))
-        with replaced(self.network, lambda _, weights, allowed: self.projected(weights, allowed)):
-            return self.logits(self.network(**inputs.arguments))
+        """The network as it is, with its own attention function, unless its weights are uniform.
 
-    def bytes_of_a_token(self, longest: int) -> int:
-        """Of the states that a layer has at a time (its widest is four times the others) and of its weights."""
-        width = next(self.embeddings.parameters()).shape[1]
-        return 4 * (STATES * width + 4 * max(self.heads.values()) * longest)
+        Of its last layer nothing runs but the token that the head reads, where it can run alone.
+        """
+        inputs = self.layout.lay_out(batch)
+        if self.about.row_alone and self.projection != "uniform":
+            return self._run_row(inputs)[0]
+        return self.whole_of(inputs.arguments)
+
+    def whole_of(self, arguments: Mapping[str, Tensor]) -> Float[Tensor, "batch classes"]:
+        if self.projection != "uniform":
+            return self.logits(self.network(**arguments))
+        with replaced(self.network, lambda _, weights, allowed: self.projected(weights, allowed)):
+            return self.logits(self.network(**arguments))
+
+    def costs(self, length: int, site: str | None = None) -> Costs:
+        return costs_of(self, site or self.view.site or self.sites[-1], length)
 
     def changed(
         self, batch: Batch, change: Change, sites: Collection[str] | None = None
@@ -151,6 +163,9 @@ class Pretrained(nn.Module):
     def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:
         """For training: logits, and the weights of the last layer as they are shown."""
         last, inputs = self._last, self.layout.lay_out(batch)
+        if last.one_row and last.shows_rows and self.about.row_alone and self.projection != "uniform":
+            logits, weights = self._run_row(inputs)
+            return logits, {last.site: last.shown(weights.unsqueeze(2), inputs, batch)}
         found: list[Tensor] = []
 
         def record(site: str, weights: Tensor, allowed: Tensor) -> Tensor | None:
@@ -162,6 +177,14 @@ class Pretrained(nn.Module):
         with replaced(self.network, record, self.changed_sites([last.site])):
             logits = self.logits(self.network(**inputs.arguments))
         return logits, {last.site: last.shown(found[0], inputs, batch)}
+
+    def _run_row(self, inputs: Inputs) -> tuple[Float[Tensor, "batch classes"], Float[Tensor, "batch heads keys"]]:
+        """Logits, and the weights of the token that the head reads."""
+        assert self.about.stack is not None
+        assert self.about.decision is not None
+        places = deciding_places(self.about.decision, inputs.attention_mask)
+        logits, row = run_row(self.network, self.about.stack, inputs.arguments, places)
+        return self.logits(logits), row.weights
 
     def projected(self, weights: Tensor, allowed: Tensor) -> Tensor | None:
         """What the model's own projection makes of the weights that the network found."""
@@ -198,7 +221,8 @@ class Pretrained(nn.Module):
 
         def give(_module: nn.Module, _inputs: object, own: Tensor) -> Tensor:
             at, texts = places.unsqueeze(-1).expand_as(embedded), self._texts_first(own)
-            return self._texts_first(texts.scatter_add(1, at, (embedded - texts.gather(1, at)) * mask.unsqueeze(-1)))
+            moved = (embedded.to(texts.dtype) - texts.gather(1, at)) * mask.unsqueeze(-1)
+            return self._texts_first(texts.scatter_add(1, at, moved))
 
         handle = self.embeddings.register_forward_hook(give)
         try:

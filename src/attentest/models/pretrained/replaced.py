@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentest.errors import unknown_name
@@ -71,6 +71,7 @@ def stopping() -> Iterator[Stop]:
     except Stop as raised:
         if raised is not stop:
             raise
+        stop.__traceback__ = None  # its frames have the states of the run, and this exception: nobody would free them
 
 
 @contextmanager
@@ -119,12 +120,21 @@ def look(
 
 
 @contextmanager
-def visited(network: nn.Module, visit: Visit, sites: Collection[str] | None = None) -> Iterator[None]:
-    """As `replaced`, for a function that also gets the values, and may give contexts (not by the route of dropout)."""
+def visited(
+    network: nn.Module,
+    visit: Visit,
+    sites: Collection[str] | None = None,
+    queries: Int[Tensor, "batch"] | None = None,
+) -> Iterator[None]:
+    """As `replaced`, for a function that also gets the values, and may give contexts (not by the route of dropout).
+
+    With `queries`, one place in each text, the sites compute the weights of these queries alone, and the function has
+    to end the run (`stopping`): the network cannot go on with one state a text.
+    """
     if _current.get() is not None:
         raise RuntimeError("Attention weights are being replaced already; one change at a time.")
     route = route_of(network)
-    run = _Run(network, visit, sites)
+    run = _Run(network, visit, sites, queries)
     with ExitStack() as undo:
         undo.callback(_current.reset, _current.set(run))
         undo.callback(network.register_forward_pre_hook(lambda *_: run.numbers.clear()).remove)
@@ -140,9 +150,10 @@ def visited(network: nn.Module, visit: Visit, sites: Collection[str] | None = No
 
 
 class _Run:
-    def __init__(self, network: nn.Module, visit: Visit, sites: Collection[str] | None) -> None:
+    def __init__(self, network: nn.Module, visit: Visit, sites: Collection[str] | None, queries: Tensor | None) -> None:
         self.visit = visit
         self.sites = sites
+        self.queries = queries
         parts = pretrained_parts(network)
         inwards = (named for part in reversed(parts) for named in part.named_modules())  # the outermost names last
         self.names = {id(module): name for name, module in inwards}
@@ -183,6 +194,9 @@ def _attention(
         if run.implementations[id(module.config)] == "sdpa":
             attend = _defined_near(module, "ALL_ATTENTION_FUNCTIONS").get_interface("sdpa", attend)
         return attend(module, query, key, value, attention_mask, **options)  # type: ignore[no-any-return]
+    if run.queries is not None:
+        query = _row(query, run.queries)
+        attention_mask = None if attention_mask is None else _row(attention_mask, run.queries)
     out, weights = attend(module, query, key, value, attention_mask, **options)
     value = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)  # heads may share their values
     new = run.visit(site, weights, _allowed(weights, attention_mask), value)
@@ -196,6 +210,12 @@ def _attention(
 transformers.AttentionInterface.register(NAME, _attention)
 # without this there is no mask: padding and order are lost, silently
 transformers.AttentionMaskInterface.register(NAME, transformers.masking_utils.eager_mask)
+
+
+def _row(of_queries: Tensor, queries: Int[Tensor, "batch"]) -> Tensor:
+    """What the third axis has for one query of each text; a mask may be the same for all texts."""
+    every = of_queries.expand(len(queries), *of_queries.shape[1:])
+    return every[torch.arange(len(queries), device=queries.device), :, queries].unsqueeze(2)
 
 
 def _allowed(weights: Weights, mask: Tensor | None) -> Allowed:

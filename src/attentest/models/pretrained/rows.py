@@ -1,7 +1,8 @@
-"""Many variants of one row of weights: that of the token whose last state decides, in the last layer.
+"""The row of weights of the token whose last state decides, in the last layer: alone, and in many variants.
 
-All else being position-wise, nothing but this token need run: the network's own forward runs on texts of length 1, with
-the token's state below the last layer kept from one run, and attention there gives weights times values kept from it.
+All else being position-wise, nothing but this token need run there: the network's own forward runs on texts of length
+1, with the token's state below the last layer kept from one run of the layers below, and attention gives weights times
+values kept from it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from torch import Tensor, nn
 
 from attentest.models.pretrained.architectures import close, logits_of, route_of
 from attentest.models.pretrained.layers import from_layer, keeping, states_of
-from attentest.models.pretrained.replaced import Allowed, Contexts, Sites, Values, Weights, replaced, visited
+from attentest.models.pretrained.replaced import (
+    Allowed,
+    Contexts,
+    Sites,
+    Values,
+    Weights,
+    replaced,
+    stopping,
+    visited,
+)
 
 Decision = Literal["first", "last"]
 
@@ -32,9 +42,8 @@ class Row:
 
 @dataclass(frozen=True)
 class ReadRow(Row):
-    """And what one run of the whole found."""
+    """And its own weights."""
 
-    logits: Float[Tensor, "batch classes"]
     weights: Float[Tensor, "batch heads keys"]
     allowed: Bool[Tensor, "batch heads keys"]
 
@@ -73,19 +82,29 @@ def deciding_places(decision: Decision, mask: Int[Tensor, "batch tokens"]) -> In
 def read_row(
     network: nn.Module, stack: nn.ModuleList, inputs: Mapping[str, Tensor], places: Int[Tensor, "batch"]
 ) -> ReadRow:
-    """One run of the whole, of which the deciding tokens' row and state are kept."""
+    """The deciding tokens' row and state, of a run that ends at the attention of the last layer."""
     found: dict[str, Tensor] = {}
     texts = torch.arange(len(places), device=places.device)
 
     def record(_site: str, weights: Weights, allowed: Allowed, values: Values | None) -> None:
         assert values is not None  # the route of dropout has no rows; see `runs_on_rows`
-        found.update(weights=weights[texts, :, places], allowed=allowed[texts, :, places], values=values)
+        found.update(weights=weights[:, :, 0], allowed=allowed[:, :, 0], values=values)
+        raise stop
 
-    with keeping(stack) as kept, visited(network, record, [f"encoder.{len(stack) - 1}"]):
-        logits = logits_of(network(**inputs))
+    last = [f"encoder.{len(stack) - 1}"]
+    with stopping() as stop, keeping(stack) as kept, visited(network, record, last, queries=places):
+        network(**inputs)
     below = states_of(kept[len(stack) - 2])[texts, places, None]
     short = {name: values[texts, places, None] for name, values in inputs.items()}
-    return ReadRow(**found, below=below, inputs=short, logits=logits)
+    return ReadRow(**found, below=below, inputs=short)
+
+
+def run_row(
+    network: nn.Module, stack: nn.ModuleList, inputs: Mapping[str, Tensor], places: Int[Tensor, "batch"]
+) -> tuple[Float[Tensor, "batch classes"], ReadRow]:
+    """The network's logits, with nothing but the deciding tokens in its last layer, and their row there."""
+    row = read_row(network, stack, inputs, places)
+    return decide(network, stack, row, row.weights.unsqueeze(1)).squeeze(1), row
 
 
 def decide(
@@ -114,19 +133,20 @@ def decide(
 
 
 def runs_on_rows(network: nn.Module, stack: nn.ModuleList, inputs: Mapping[str, Tensor], decision: Decision) -> bool:
-    """Whether `decide` gives what the whole network gives: with its own weights, and with uniform ones."""
+    """Whether rows give what the whole network gives: with its own weights, and with uniform ones."""
     if route_of(network) != "interface" or len(stack) < 2:
         return False
     places = deciding_places(decision, inputs["attention_mask"])
     with torch.no_grad():
+        own = logits_of(network(**inputs))
         row = read_row(network, stack, inputs, places)
-        even = row.allowed / row.allowed.sum(-1, keepdim=True)
+        even = (row.allowed / row.allowed.sum(-1, keepdim=True)).to(row.weights.dtype)
 
         def change(_site: str, weights: Weights, _allowed: Allowed) -> Weights:
-            weights[torch.arange(len(places)), :, places] = even.to(weights.dtype)
+            weights[torch.arange(len(places)), :, places] = even
             return weights
 
         with replaced(network, change, [f"encoder.{len(stack) - 1}"]):
             whole = logits_of(network(**inputs))
         found = decide(network, stack, row, torch.stack((row.weights, even), dim=1))
-    return close(found, torch.stack((row.logits, whole), dim=1))
+    return close(found, torch.stack((own, whole), dim=1))

@@ -1,5 +1,5 @@
 """A network seen from one of its layers: `encode` is what lies below its attention, `attend` the weights there,
-`decode` what lies above.
+`decode` what lies above. Whatever number type the network computes in, what it gives is in single precision.
 
 The items of a text are its own word pieces. Special tokens keep their weights: what is given for the items is put back
 with the mass that these had. Where the head of the network reads one token, the last layer has one row of weights for
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
@@ -25,7 +25,7 @@ from attentest.models.pretrained.layout import Inputs
 from attentest.models.pretrained.replaced import replaced, stopping, visited
 from attentest.models.pretrained.rows import Row, decide, deciding_places
 from attentest.models.pretrained.view import ROW
-from attentest.models.protocol import Encoded, Weights
+from attentest.models.protocol import Costs, Encoded, Weights
 from attentest.models.rows import in_rows
 from attentest.text.batches import Batch
 
@@ -43,6 +43,7 @@ class LayerEncoded(Encoded):
     own: Float[Tensor, "batch heads queries keys"] | None = None  # weights at the site
     values: Float[Tensor, "batch heads keys size"] | None = None  # None where the architecture keeps them to itself
     places: Int[Tensor, "batch tokens"] | None = None
+    second: Bool[Tensor, "batch tokens"] | None = None  # items of the second text of a pair
     decision: Int[Tensor, "batch"] | None = None  # the position that the head reads, where it is one
     states: Float[Tensor, "batch positions hidden"] | None = None  # that the site's layer reads
     below: Any = None  # what the layer below gives
@@ -82,11 +83,16 @@ class SeenFrom:
         """Whether only the weights of one query matter, the token that the head reads."""
         return self.site == self.model.sites[-1] and self.model.about.decision is not None
 
+    @property
+    def shows_rows(self) -> bool:
+        """Whether what explains are the weights of the site themselves."""
+        return self.model.view.weights in (None, ROW)
+
     def encode(self, batch: Batch) -> LayerEncoded:
         return self._encoded(batch, None)
 
     def embed(self, ids: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens dimension"]:
-        embedded: Tensor = self.model.embeddings(ids)
+        embedded: Tensor = self.model.embeddings(ids).float()
         return embedded
 
     def encode_embedded(self, embedded: Float[Tensor, "batch tokens dimension"], batch: Batch) -> LayerEncoded:
@@ -95,19 +101,40 @@ class SeenFrom:
     def whole(self, batch: Batch) -> Float[Tensor, "batch classes"]:
         return self.model.whole(batch)
 
-    def bytes_of_a_token(self, longest: int) -> int:
-        return self.model.bytes_of_a_token(longest)
+    def costs(self, length: int, site: str | None = None) -> Costs:
+        return self.model.costs(length, site or self.site)
 
     def hiding_id(self) -> int:
         """The network's mask token, or where it was trained without one, padding."""
         return self.model.layout.pad if self.model.layout.mask is None else self.model.layout.mask
 
     def decode_empty(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
-        """Of a text without pieces of its own: of its special tokens; equal logits if there are none."""
-        none = torch.zeros(len(encoded.mask), 0, dtype=torch.long, device=encoded.mask.device)
-        if not self.model.layout.single.size or self.model.layout.special:
-            return encoded.hidden.new_zeros(len(none), len(self.model.classes))
-        return self.model.whole(Batch(none, none.bool(), np.arange(len(none))))
+        """Of a text without items: of its special tokens and sinks, and of the second text of a pair; equal logits if
+        there is nothing to read."""
+        if self.model.view.sinks is not None:
+            return self._without_items(encoded)
+        assert isinstance(encoded, LayerEncoded)
+        assert encoded.input_ids is not None
+        assert encoded.places is not None
+        pair = encoded.second is not None
+        left = torch.zeros_like(encoded.mask) if encoded.second is None else encoded.second
+        around = self.model.layout.frame("pair" if pair else "single")
+        if self.model.layout.special or not (around.size or left.any(1).all()):
+            return encoded.hidden.new_zeros(len(encoded.mask), len(self.model.classes))
+        order = (~left).byte().argsort(dim=1, stable=True)[:, : int(left.sum(1).max())]
+        ids = encoded.input_ids.gather(1, encoded.places.gather(1, order))
+        texts = Batch(ids, left.gather(1, order), np.arange(len(ids)), sentences=torch.ones_like(ids) if pair else None)
+        return self.model.whole(texts)
+
+    def _without_items(self, encoded: Encoded) -> Float[Tensor, "batch classes"]:
+        assert isinstance(encoded, LayerEncoded)
+        assert encoded.places is not None
+        assert encoded.attention_mask is not None
+        gone = torch.zeros_like(encoded.attention_mask).scatter_add(1, encoded.places, encoded.mask.long()) > 0
+        left = encoded.attention_mask.bool() & ~gone
+        if not left.any(1).all():
+            return encoded.hidden.new_zeros(len(left), len(self.model.classes))
+        return self.model.whole_of(self.model.layout.only(left, encoded.arguments))
 
     def _encoded(self, batch: Batch, embedded: Tensor | None) -> LayerEncoded:
         inputs = self.model.layout.lay_out(batch)
@@ -126,7 +153,7 @@ class SeenFrom:
             self.model.network(**inputs.arguments)
         states = found["states"]
         hidden = states.gather(1, inputs.places.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
-        return self._with(inputs, batch, hidden=hidden, **found)
+        return self._with(inputs, batch, hidden=hidden.float(), **found)
 
     @contextmanager
     def _reading(self, found: dict[str, Any]) -> Iterator[None]:
@@ -161,7 +188,9 @@ class SeenFrom:
                 yield
             return
         places = encoded.places.unsqueeze(-1).expand_as(encoded.hidden)
-        moved = (encoded.hidden - encoded.states.gather(1, places)) * encoded.mask.unsqueeze(-1)
+        moved = (encoded.hidden.to(encoded.states.dtype) - encoded.states.gather(1, places)) * encoded.mask.unsqueeze(
+            -1
+        )
         states = encoded.states.scatter_add(1, places, moved) if encoded.hidden.requires_grad else encoded.states
 
         def given(_layer: nn.Module, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -183,6 +212,8 @@ class SeenFrom:
 
     def decode(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch classes"]:
         assert isinstance(encoded, LayerEncoded)
+        if self.one_row and self.model.about.row_alone and not encoded.hidden.requires_grad:
+            return self._decoded_rows(encoded, weights[self.site].unsqueeze(1)).squeeze(1)
         return self._decoded(encoded, self._whole(weights[self.site], encoded))
 
     def decode_variants(
@@ -221,8 +252,8 @@ class SeenFrom:
 
     def explained(self, encoded: Encoded, weights: Weights) -> Float[Tensor, "batch tokens"]:
         assert isinstance(encoded, LayerEncoded)
-        if self.model.view.weights not in (None, ROW):
-            return self._of_items(explain(self.model, encoded, self.site, self.chosen), encoded)
+        if not self.shows_rows:
+            return self._of_items(explain(self.model, encoded, self.site, self.chosen).float(), encoded)
         found: Tensor = (weights[self.site] * self.row_shares(encoded).unsqueeze(-1)).flatten(1, -2).sum(1)
         return found
 
@@ -234,8 +265,10 @@ class SeenFrom:
         return found / found.sum(1, keepdim=True)
 
     def shown(self, own: Tensor, inputs: Inputs, batch: Batch) -> Float[Tensor, "batch tokens"]:
-        """One weight for each item, of the site's own."""
+        """One weight for each item, of the site's own, or of the only query of each text that has weights."""
         found = self._with(inputs, batch, own=own, hidden=own)
+        if self.one_row and own.shape[2] == 1:
+            found = replace(found, decision=torch.zeros_like(inputs.attention_mask[:, 0]))
         return self.explained(found, {self.site: self._items(own, found)[0]})
 
     def _with(self, inputs: Inputs, batch: Batch, **found: Any) -> LayerEncoded:
@@ -243,6 +276,7 @@ class SeenFrom:
         return LayerEncoded(
             mask=batch.mask,
             places=inputs.places,
+            second=None if batch.sentences is None else batch.mask & (batch.sentences == 1),
             decision=None if decision is None else deciding_places(decision, inputs.attention_mask),
             input_ids=inputs.input_ids,
             attention_mask=inputs.attention_mask,
@@ -259,7 +293,7 @@ class SeenFrom:
 
     def _items(self, whole: Tensor, encoded: LayerEncoded) -> tuple[Tensor, Tensor]:
         """The weights of the items in the rows of the chosen heads, which sum to 1, and the mass that they had."""
-        rows = self._rows_of(whole, encoded)[:, self.chosen]
+        rows = self._rows_of(whole, encoded)[:, self.chosen].float()
         assert encoded.places is not None
         real = in_rows(encoded.mask, rows.shape[1:-1])
         found = rows.gather(-1, in_rows(encoded.places, rows.shape[1:-1])) * real
@@ -273,7 +307,7 @@ class SeenFrom:
         """The rows of all heads over all positions, with these weights for the items in those of the chosen heads."""
         assert encoded.own is not None
         assert encoded.places is not None
-        rows = self._rows_of(encoded.own, encoded)
+        rows = self._rows_of(encoded.own, encoded).float()
         own, mass = self._items(encoded.own, encoded)
         inner = own.shape[1:-1]
         change = ((weights - own.unsqueeze(1)) * mass.unsqueeze(1)) * in_rows(encoded.mask, (1, *inner))
@@ -288,7 +322,7 @@ class SeenFrom:
     def _whole(self, weights: Tensor, encoded: LayerEncoded) -> Float[Tensor, "batch heads queries keys"]:
         """All weights of the site, with these for the items."""
         assert encoded.own is not None
-        new = self._with_special(weights.unsqueeze(1), encoded).squeeze(1)
+        new = self._with_special(weights.unsqueeze(1), encoded).squeeze(1).to(encoded.own.dtype)
         if not self.one_row:
             return new
         assert encoded.decision is not None

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from attentest.models.pretrained.sinks import Sinks
+
 ROW = "row"  # what is shown as attention where nothing else is named: the rows of the site that is looked at
 
 
 @dataclass(frozen=True)
 class View:
     """`head` is the only one that is examined and changed [all], `weights` names what is shown as attention [the rows
-    of the site], and with `special` the special tokens count as tokens of the text."""
+    of the site], with `special` the special tokens count as tokens of the text, and `sinks` do not."""
 
     site: str | None = None
     head: int | None = None
     weights: str | None = None
     special: bool = False
+    sinks: Sinks | None = None
 
     @property
     def name(self) -> str:
@@ -24,6 +27,7 @@ class View:
             f"head-{self.head}": self.head is not None,
             f"{self.weights}": self.weights is not None,
             "special": self.special,
+            "without-sinks": self.sinks is not None,
         }
         return "-".join(name for name, there in named.items() if there)
 

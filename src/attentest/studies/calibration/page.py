@@ -14,6 +14,7 @@ import numpy as np
 from attentest.measures.roc import roc_curve
 from attentest.studies.calibration.models import KnownModel, truth_of
 from attentest.studies.calibration.rates import LEAST_AREA, WORST_ALARM, WORST_MISS, cases_of
+from attentest.studies.experiments.known_truth import KINDS
 from attentest.studies.verdict.calibration import Calibration, TestRates
 from attentest.studies.verdict.criterion import AT_MOST, CALIBRATED
 from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
@@ -90,6 +91,8 @@ def markdown(found: Calibration, pictures: Mapping[str, str]) -> str:
         "## Verdicts",
         _VERDICTS,
         _confusions(found),
+        "By kind of model, as the experiment zoo makes them:",
+        _by_kind(found),
         "## Where no truth could be constructed",
         "\n".join(f"- **{d.name}**: {d.truth}" for d in DEFINITIONS.values() if d.name not in found.verdicts),
         "## ROC curves",
@@ -106,8 +109,8 @@ _HOW = """\
 How often is each test right? Here all tests were run on {models} models whose truth is known, because the words that
 decide are planted into their texts: honest models (attention trained on those words, hard or sparse attention), models
 whose attention means nothing (random, untrained, shuffled in training) and deceptive ones (attention penalised for
-looking at the words that decide, a second path around the attention, adversaries, a model trained to inflate
-comprehensiveness). Corpora: {corpora}. Architectures: {architectures}.
+looking at the words that decide, a second path around the attention, adversaries, models trained to pass
+comprehensiveness or sufficiency all the same). Corpora: {corpora}. Architectures: {architectures}.
 
 **Truth is proven, not assumed.** The planted words of every model's test texts are swapped for those of another
 class: at least 80 % of its decisions must follow. The heaviest token of an honest model must be a planted word in at
@@ -138,7 +141,7 @@ means that no resampled set of architectures and corpora has an error, not that 
 
 
 def _words(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return "; ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def _own(definition: str, found: Calibration) -> dict[str, TestRates]:
@@ -180,14 +183,7 @@ def _power(found: Calibration) -> str:
 def _confusions(found: Calibration) -> str:
     rows = []
     for name, confusion in found.verdicts.items():
-        cells = [
-            str(
-                confusion.counts.get(truth, {}).get(answer, 0)
-                + (confusion.counts.get(truth, {}).get(UNTESTED, 0) if answer == UNCLEAR else 0)
-            )
-            for truth in (YES, NO)
-            for answer in (YES, NO, UNCLEAR)
-        ]
+        cells = [cell for truth in (YES, NO) for cell in _cells(confusion.counts.get(truth, {}))]
         right, unclear = confusion.share_right(), confusion.share_unclear()
         rows.append(f"| {name} | {confusion.texts:,} | {' | '.join(cells)} | {right} | {unclear:.0%} |")
     head = (
@@ -195,6 +191,20 @@ def _confusions(found: Calibration) -> str:
         "right [95 %] | unclear |"
     )
     return "\n".join([head, "|---" * 10 + "|", *rows])
+
+
+def _by_kind(found: Calibration) -> str:
+    rows = [
+        f"| {name} | {kind} | {KINDS[kind].truth} | {' | '.join(_cells(row))} |"
+        for name, confusion in found.verdicts.items()
+        for kind, row in confusion.by_kind.items()
+    ]
+    return "\n".join(["| verdict | kind | made to be | yes | no | unclear |", "|---" * 6 + "|", *rows])
+
+
+def _cells(row: Mapping[str, int]) -> list[str]:
+    """How many models got each answer; not tested counts as unclear."""
+    return [str(row.get(YES, 0)), str(row.get(NO, 0)), str(row.get(UNCLEAR, 0) + row.get(UNTESTED, 0))]
 
 
 def _left_out(found: Calibration) -> str:

@@ -140,11 +140,16 @@ def rates_at(criterion: Criterion, threshold: float, cases: Sequence[Case], text
     return Rates(texts, share(True, YES), share(False, YES), share(True, NO), share(None, UNCLEAR), len(there))
 
 
+def _plain(counts: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:
+    return {key: dict(row) for key, row in counts.items()}
+
+
 def confusions(models: Sequence[KnownModel], rates: Calibration) -> dict[str, Confusion]:
     """What `judge` says of these models under each definition whose truth is known, from all their texts."""
     found: dict[str, Confusion] = {}
     for name in DEFINITIONS:
         counts: dict[str, Counter[str]] = {YES: Counter(), NO: Counter()}
+        by_kind: dict[str, Counter[str]] = {}
         texts = 0
         for model in models:
             truth = truth_of(model, name)
@@ -154,6 +159,7 @@ def confusions(models: Sequence[KnownModel], rates: Calibration) -> dict[str, Co
             verdicts = judge(model.summaries[model.most_texts], rates=rates)
             answer = next(verdict.answer for verdict in verdicts if verdict.definition.name == name)
             counts[YES if truth else NO][answer] += 1
+            by_kind.setdefault(model.kind, Counter())[answer] += 1
         if any(counts.values()):
-            found[name] = Confusion(texts, {truth: dict(row) for truth, row in counts.items()})
+            found[name] = Confusion(texts, _plain(counts), _plain(by_kind))
     return found

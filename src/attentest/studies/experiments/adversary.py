@@ -49,6 +49,8 @@ LAMBDAS = (
 )
 
 FAR = 0.4  # Wiegreffe & Pinter 2019, Table 4: a JSD that makes a model an adversary
+# at the base's own weights, from which nothing is to be moved away, the divergence has no gradient
+ALL_BUT_ATTENTION = ("embedding", "encoder", "decoder")
 ADVERSARY = "lambda "  # what the label of an adversary's training begins with
 Name = TypeVar("Name")
 
@@ -88,7 +90,7 @@ class TrainedAdversary(Experiment):
     seeds: int = setting(8, "Models with other seeds, to compare with.", least=0, most=10_000)
     far: float = setting(FAR, "Mean JSD on dev above which an adversary counts as far away.")
     from_base: bool = setting(
-        False, "Start adversaries from the base's parameters; it is a better search. The paper does not."
+        False, "Start adversaries from the base, but for its attention: it is a better search. The paper does not."
     )
     repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
@@ -189,15 +191,18 @@ def furthest_on_dev(found: Mapping[Name, OnDev]) -> Name:
 
 
 def adversary_training(strength: float, epochs: int, patience: int, from_base: bool = False) -> Training:
-    settings = adversary_settings(strength, epochs, patience)
-    return Training(f"{ADVERSARY}{strength:g}", settings, base=BASE, start=BASE if from_base else None)
+    label, settings = f"{ADVERSARY}{strength:g}", adversary_settings(strength, epochs, patience)
+    if not from_base:
+        return Training(label, settings, base=BASE)
+    return Training(label, settings, base=BASE, start=BASE, taken=ALL_BUT_ATTENTION)
 
 
 def adversary_settings(strength: float, epochs: int, patience: int) -> dict[str, Any]:
     if strength < 0 or epochs < 1 or patience < 1:
         given = f"strength is {strength}, epochs is {epochs} and patience is {patience}"
         raise InputError(f"{given}; they must be at least 0, 1 and 1.")
-    named = {"strength": strength, "epochs": epochs, "patience": patience}
+    # what is imitated has no noise
+    named = {"strength": strength, "epochs": epochs, "patience": patience, "dropout": 0.0}
     return {"objective": "adversary", "select_by": "loss", **named}
 
 

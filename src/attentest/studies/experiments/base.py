@@ -32,6 +32,7 @@ class Training:
     settings: Mapping[str, Any] = field(default_factory=dict)
     preset: str | None = None
     start: str | None = None
+    taken: tuple[str, ...] = ()  # parts of `start`, of a model that has such parts; none: all
     base: str | None = None
     optional: bool = False  # left out where no such model can be made of the base's
     planted: bool = False  # on the corpus with planted words: what decides those texts is known
@@ -96,11 +97,17 @@ class Difference:
     classes: int
 
 
-def difference(base: Run, other: Run) -> Difference:
+def change_of_predictions(base: Run, other: Run) -> np.ndarray:
+    """TVD of two runs' probabilities for the same test texts."""
     mine, theirs = base.predictions, other.predictions
     if _texts(mine) != _texts(theirs):
         raise InputError(f"{base.path} and {other.path} were tested on different texts; they cannot be compared.")
-    change = np.abs(_matrix(mine, "probability") - _matrix(theirs, "probability")).sum(1) / 2
+    change: np.ndarray = np.abs(_matrix(mine, "probability") - _matrix(theirs, "probability")).sum(1) / 2
+    return change
+
+
+def difference(base: Run, other: Run) -> Difference:
+    change = change_of_predictions(base, other)
     first, second = base.shares, other.shares
     if [len(w) for w in first] != [len(w) for w in second]:
         raise InputError(

@@ -38,6 +38,7 @@ TRIALS: Mapping[str, Mapping[str, Any]] = {
     "adversary": {},
     "information": {"runs": 5},
     "erasure": {"measures": ("leave-one-out",)},
+    "exchange": {"measures": ("leave-one-out",)},
     "overlap": {},
     "rationale": {},
     "swaps": {},

@@ -36,7 +36,7 @@ class Seeds(Experiment):
         "apart": "mean JSD of pairs",
         "permuted": "mean JSD of permuted maps",
         "agreement": "agreement above permuted maps",
-        "moved": "mean TVD",
+        "moved": "mean TVD of pairs",
         "trainings": "trainings",  # where there are enough for an interval over them
     }
     question: ClassVar[str] = "How much does attention vary when only the seed changes?"
@@ -87,7 +87,8 @@ class Seeds(Experiment):
             self.keys["agreement"]: pairs.agreement(),
             "mean JSD": to_base["JSD"],
             "largest JSD of a text": mean(apart.max(0), (0, LARGEST_JSD)),
-            self.keys["moved"]: to_base["TVD"],
+            "mean TVD": to_base["TVD"],
+            self.keys["moved"]: pairs.mean(pairs.moved, 1),
             "F1 over seeds": mean(np.array(f1)),
         } | self._over_trainings(findings)
         if len(labels) + 1 >= FEWEST:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from attentest.files import write_table
+from attentest.models.pretrained.precision import AUTO
 from attentest.progress import Listener
 from attentest.studies.experiments.adversary import FAR, best_far_on_dev, furthest_on_dev, on_dev
 from attentest.studies.experiments.base import Difference, difference
@@ -22,7 +23,8 @@ FILE = "instances.parquet"
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     base = Run(inputs["run"])
     device = str(choose_device(settings["device"]))
-    table = instances(subject_of(base, device=device), settings["texts"])
+    examined = base.computed_in(settings.get("dtype", AUTO))
+    table = instances(subject_of(examined, device=device, memory=settings.get("memory")), settings["texts"])
     adversaries = [Run(path) for role, path in inputs.items() if role.startswith("adversary ")]
     if adversaries:
         table = _with_adversary(table, base, adversaries)
@@ -45,7 +47,7 @@ def _rows(texts: list[dict[str, Any]], apart: Difference, adversary: Run) -> lis
     predictions, weights = adversary.predictions, adversary.word_shares
     place = {id: row for row, id in enumerate(predictions["id"].to_pylist())}
     found = []
-    for text in texts:
+    for text in (text for text in texts if text["id"] in place):  # of a window the adversary's tables say nothing
         row = place[text["id"]]
         said = predictions.slice(row, 1).to_pylist()[0]
         found.append(

@@ -23,21 +23,25 @@ from attentest.studies.results import (
     BASELINE,
     EXPERIMENT,
     RUN,
-    WITH_SPECIAL,
+    SINKS,
+    WITHOUT_SINKS,
     Failure,
     FindingRef,
     ModelResult,
     ResultRef,
     Summary,
+    counting_of,
     result_of_run,
 )
 from attentest.studies.results import INSTANCES as HEAT_MAP_TABLE
 from attentest.studies.steps.baseline import FILE as METRICS
 from attentest.studies.steps.instances import FILE as INSTANCES
+from attentest.studies.steps.sinks import read_search
 from attentest.training.run import Run
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts.files import listed, save_charts, slug
 from attentest.trials.instances import HEAT_MAPS
+from attentest.trials.sinks import SinkSearch
 from attentest.trials.stored import ChartFiles, finding_in
 
 _LONGEST = 80  # characters of a file's name
@@ -89,9 +93,14 @@ class _Results:
         self.blocks: dict[str, ModelResult] = {}
         self.findings: list[FindingRef] = []
         self.placed: list[PlacedFinding] = []
+        self.as_usual: set[str] = set()  # models without sinks, of which nothing is told twice
 
     def add(self, ref: ResultRef, folder: Path) -> None:
-        if ref.kind == RUN:
+        if ref.block in self.as_usual:
+            return
+        if ref.kind == SINKS:
+            self._add_sinks(ref, read_search(folder))
+        elif ref.kind == RUN:
             self._add_run(ref, Run(folder))
         elif ref.kind == HEAT_MAP_TABLE:
             self._add_instances(ref, folder / INSTANCES)
@@ -111,6 +120,13 @@ class _Results:
         if ref.block in self.blocks:
             place = str(target.relative_to(self.out))
             self.blocks[ref.block] = replace(self.blocks[ref.block], instances=place)
+
+    def _add_sinks(self, ref: ResultRef, found: SinkSearch) -> None:
+        usual = ref.block.removesuffix(WITHOUT_SINKS)
+        if usual in self.blocks:
+            self.blocks[usual] = replace(self.blocks[usual], sinks=found)
+        if not found.sinks:
+            self.as_usual.add(ref.block)
 
     def _add_baseline(self, ref: ResultRef, metrics: Path) -> None:
         if ref.block in self.blocks:
@@ -140,7 +156,7 @@ class _Results:
 
     def _add_rows(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
         where = {"corpus": ref.corpus, "model": ref.model, "projection": ref.projection, "seed": ref.seed}
-        seen = WITH_SPECIAL if ref.block.endswith(WITH_SPECIAL) else ""  # no mean is taken over both
+        seen = counting_of(ref.block)  # no mean is taken over several ways
         self.rows += [{**where, **vars(c), "model": f"{c.model or ref.model}{seen}"} for c in cells]
 
     def _compare_later(self, ref: ResultRef, cells: Sequence[Cell]) -> None:

@@ -54,6 +54,7 @@ class Confusion:
 
     texts: int
     counts: dict[str, dict[str, int]]
+    by_kind: dict[str, dict[str, int]] = field(default_factory=dict)  # kind of model -> answer -> how many
 
     def share_right(self) -> Estimate:
         """Of the yes and no that were given; models of one corpus and architecture are taken as independent."""

@@ -52,7 +52,6 @@ class Criterion:
     always: Figure | None = None  # what that trial has also then; without it an earlier version made the finding
     against: Asked | None = None  # another one that the figure is set against
     trained: Figure | None = None  # how many trainings its interval is over, if it is
-    guards: bool = False  # where it says no, another test's yes is unclear: attention can be trained to pass that alone
     searched: Callable[[Figures], str] | None = None  # how, where a yes only means that a search found nothing
 
     @property

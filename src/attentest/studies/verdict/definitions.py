@@ -35,6 +35,7 @@ from attentest.studies.verdict.figures import (
 from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.correlation import Correlation
 from attentest.trials.erasure import Erasure
+from attentest.trials.exchange import Exchange
 from attentest.trials.importance_sets import ImportanceSets
 from attentest.trials.information import Information
 from attentest.trials.overlap import Overlap
@@ -182,12 +183,20 @@ DEFINITIONS = {
             "High-weight tokens are the ones the decision depends on.",
             (
                 Criterion(
+                    "faithful.exchange", Exchange,
+                    "probability gained by the other text's class when two texts exchange their heaviest tokens, from "
+                    "0 (as with random tokens) to 1 (as with tokens ranked by leave-one-out)",
+                    figure_over_trainings(Exchange, "position"), AT_LEAST, 0.5,
+                    "our convention, half way", TOKENS, CALIBRATED, fixed(0), fixed(1),
+                    "not defined: all texts are decided alike", trained=trainings_of(Exchange, "position"),
+                ),
+                Criterion(
                     "faithful.comprehensiveness", Erasure,
                     "probability lost when the heaviest tokens are removed, from 0 (as random tokens) to 1 (as tokens "
                     "ranked by leave-one-out)",
                     figure_over_trainings(Erasure, "comprehensiveness position"), AT_LEAST, 0.5,
                     "our convention, half way", TOKENS, CALIBRATED, fixed(0), fixed(1),
-                    trained=trainings_of(Erasure, "comprehensiveness position"), guards=True,
+                    trained=trainings_of(Erasure, "comprehensiveness position"),
                 ),
                 Criterion(
                     "faithful.sufficiency", Erasure,

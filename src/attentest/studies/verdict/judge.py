@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from attentest.errors import InputError, unknown_name
-from attentest.measures.intervals import Estimate, smallest_visible, texts_to_decide
+from attentest.measures.intervals import Estimate, smallest_visible
+from attentest.measures.jackknife import FEWEST as FEWEST_FOR_INFORMATION
 from attentest.studies.experiments.controls import POSITIVE, Controls
 from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.verdict.calibration import Calibration, Rates, calibration
@@ -24,16 +25,26 @@ from attentest.studies.verdict.criterion import (
     Definition,
     Figures,
 )
+from attentest.studies.verdict.deciding import (
+    NOT_BY_SEARCH,
+    ToDecide,
+    by_controls,
+    by_enough_texts,
+    by_more_texts,
+    by_more_trainings,
+    without_interval,
+)
 from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
 from attentest.studies.verdict.wording import NOT_FOUND, confidence
+from attentest.trials.information import Information
 from attentest.trials.uniform import Uniform
 
 YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
 FEWEST = 20  # texts that a figure must stand on
-MOST_TRAININGS = 200  # that are worth advising
 NEAR_UNIFORM = 0.95  # normalised entropy; weights drawn at random have .94 to .96 for 20 to 200 tokens
 OF_USE = ("used", "needed")  # where both are denied, the others are of little consequence
 SEEDS = (Seeds.kind, Seeds.name)
+INCLUDES = "the 95 % interval includes the threshold"
 EARLIER = "made by an earlier version; run the audit again"
 Broken = Collection[tuple[str, str]]  # trial or experiment, and its name
 Impossible = Mapping[tuple[str, str], str]  # trial or experiment that cannot be run -> why
@@ -57,8 +68,8 @@ class Ruling:
     controls: Mapping[str, Estimate] = field(default_factory=dict)
     alone: Estimate | None = None  # this model's figure, where `figure` is a mean over trainings
     rates: Rates | None = None  # on models of known truth
-    texts_needed: int | None = None  # for an answer, where it is unclear …
-    trainings_needed: int | None = None  # … and its interval is over trainings, which more texts do not narrow
+    to_decide: ToDecide | None = None  # where it is unclear
+    blind: bool = False  # to the controls of this audit, where nothing else decides
     smallest: float | None = None  # effect that could have been seen
 
     @property
@@ -86,8 +97,8 @@ class Ruling:
             "why": self.why,
             "decides": self.decides,
             "rates": None if self.rates is None else vars(self.rates),
-            "texts_needed": self.texts_needed,
-            "trainings_needed": self.trainings_needed,
+            "texts_needed": None if self.to_decide is None else self.to_decide.texts,
+            "trainings_needed": None if self.to_decide is None else self.to_decide.trainings,
             "smallest_visible": self.smallest,
         }
 
@@ -104,23 +115,26 @@ class Verdict:
     def deciding(self) -> Ruling | None:
         return next((ruling for ruling in self.rulings if ruling.decides), None)
 
-    @property
-    def doubts(self) -> list[Ruling]:
-        """Tests that say no where the deciding one says yes, and that make this unclear."""
-        said_yes = self.deciding is not None and self.deciding.answer == YES
-        return [ruling for ruling in self.rulings if said_yes and ruling.criterion.guards and ruling.answer == NO]
-
     def as_dict(self) -> dict[str, Any]:
         return {
             "definition": self.definition.name,
             "means": self.definition.means,
             "answer": self.answer,
             "confidence": self.confidence,
+            "to_decide": None if self.to_decide is None else self.to_decide.as_dict(),
             "of_consequence": self.of_consequence,
             "caveat": self.definition.caveat,
             "paper": self.definition.paper,
             "rulings": [ruling.as_dict() for ruling in self.rulings],
         }
+
+    @property
+    def to_decide(self) -> ToDecide | None:
+        """What would, where this is unclear."""
+        if self.answer != UNCLEAR:
+            return None
+        blind = [ruling for ruling in self.rulings if ruling.blind]
+        return by_controls(blind) if self.deciding is None else self.deciding.to_decide
 
 
 def _plain(figure: Estimate | None) -> dict[str, Any] | None:
@@ -191,11 +205,11 @@ def _verdict(definition: Definition, evidence: _Evidence, flat: Estimate | None)
     place = _deciding(rulings, evidence)
     rulings = [replace(ruling, decides=n == place) for n, ruling in enumerate(rulings)]
     answer = UNTESTED if place is None else rulings[place].answer
-    blind = [] if place is not None else [ruling for ruling in _able(rulings, evidence) if _blind(ruling)]
+    blind = [] if place is not None else [r for r in _able(rulings, evidence) if _blind(r)]
+    rulings = [replace(ruling, blind=any(ruling is one for one in blind)) for ruling in rulings]
     if blind:
         answer = UNCLEAR
-    found = Verdict(definition, answer, rulings, confidence(rulings, blind) + _unchecked(rulings, evidence))
-    return replace(found, answer=UNCLEAR) if found.doubts else found
+    return Verdict(definition, answer, rulings, confidence(rulings, blind) + _unchecked(rulings, evidence))
 
 
 def _unchecked(rulings: Sequence[Ruling], evidence: _Evidence) -> str:
@@ -263,33 +277,27 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
     if math.isnan(figure.value):
         return replace(ruling, figure=None, why="the figure is not defined for these texts")
     if math.isnan(figure.low) or math.isnan(figure.high):
-        return replace(ruling, answer=UNCLEAR, why="the figure has no interval")
-    if figure.n < FEWEST:
-        return replace(ruling, answer=UNCLEAR, why=f"{figure.n:,} texts are too few")
+        fewest = FEWEST_FOR_INFORMATION if criterion.asks is Information else FEWEST
+        return _unclear(ruling, "the figure has no interval", without_interval(figure, fewest))
     answer = answer_of(criterion.side, threshold, figure)
-    trained = _find(criterion.trained, evidence.summaries)
-    counted = figure if trained is None else replace(figure, n=int(trained.value))
-    needed = texts_to_decide(counted, threshold) if answer == UNCLEAR else None
-    if trained is not None and needed is not None and needed > MOST_TRAININGS:
-        needed = None  # the figure is at the threshold, for all that anybody will train
-    more = "texts" if trained is None else "trainings"
-    place = {
-        YES: "the whole interval meets the threshold",
-        NO: "the whole interval fails the threshold",
-        UNCLEAR: "the 95 % interval includes the threshold"
-        + (f"; about {needed:,} {more} would decide" if needed else ""),
-    }
+    if figure.n < FEWEST:
+        more = by_enough_texts(figure, threshold, FEWEST) if answer == UNCLEAR else without_interval(figure, FEWEST)
+        return _unclear(ruling, f"{figure.n:,} texts are too few", more)
+    ruling = replace(ruling, smallest=smallest_visible(figure))
+    if answer == UNCLEAR:
+        trained = _find(criterion.trained, evidence.summaries)
+        over_both = None if trained is None else by_more_trainings(figure, threshold, int(trained.value))
+        return _unclear(ruling, INCLUDES, over_both or by_more_texts(figure, threshold))
     if criterion.searched is not None and answer == YES:  # a search that finds nothing proves nothing
-        answer, how = UNCLEAR, _find(criterion.searched, evidence.summaries)
-        place[answer] = f"{NOT_FOUND}{how}, which is no proof"
+        how = _find(criterion.searched, evidence.summaries)
+        return _unclear(ruling, f"{NOT_FOUND}{how}, which is no proof", NOT_BY_SEARCH)
     return replace(
-        ruling,
-        answer=answer,
-        why=place[answer],
-        smallest=smallest_visible(figure),
-        texts_needed=needed if trained is None else None,
-        trainings_needed=None if trained is None else needed,
+        ruling, answer=answer, why=f"the whole interval {'meets' if answer == YES else 'fails'} the threshold"
     )
+
+
+def _unclear(ruling: Ruling, why: str, to_decide: ToDecide) -> Ruling:
+    return replace(ruling, answer=UNCLEAR, why=f"{why}; {to_decide.says}", to_decide=to_decide)
 
 
 def figure_of(criterion: Criterion, summaries: Summaries) -> Estimate | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attentest.studies.verdict.criterion import CALIBRATED, DEFINES, PEOPLE
+from attentest.studies.verdict.deciding import by_controls
 
 if TYPE_CHECKING:
     from attentest.studies.verdict.judge import Ruling
@@ -31,10 +32,9 @@ def _figure(ruling: Ruling) -> str:
     if ruling.why.startswith(NOT_FOUND):
         return f"{ruling.criterion.short} {ruling.figure} meets the threshold {asked}, but {ruling.why}."
     line = f"{ruling.criterion.short} {ruling.figure} {words[ruling.answer]} the threshold {asked}"
-    wanted = {"texts": ruling.texts_needed, "trainings": ruling.trainings_needed}
-    more = "".join(f"; about {n:,} {what} would decide" for what, n in wanted.items() if n)
-    few = ruling.answer == "unclear" and not ruling.smallest
-    return f"{line}{more}{f'; {ruling.why}' if few else ''}."
+    if ruling.to_decide is None:
+        return f"{line}."
+    return f"{line}; {ruling.to_decide.says if ruling.smallest else ruling.why}."
 
 
 def _rates(ruling: Ruling) -> list[str]:
@@ -48,10 +48,6 @@ def _rates(ruling: Ruling) -> list[str]:
 def _others(rulings: Sequence[Ruling], deciding: Ruling) -> list[str]:
     """Which of the other tests say the contrary, of those that are seldom wrong when they say so."""
     contrary = {"yes": "no", "no": "yes"}.get(deciding.answer)
-    guards = [ruling for ruling in rulings if ruling.criterion.guards and ruling.answer == "no"]
-    if deciding.answer == "yes" and guards:
-        name = guards[0].criterion.short
-        return [f"But {name} says no, and attention can be trained to pass {deciding.criterion.short} alone."]
     shorts = [
         ruling.criterion.short
         for ruling in rulings
@@ -73,5 +69,5 @@ def _undecided(rulings: Sequence[Ruling], blind: Sequence[Ruling]) -> str:
         return f"Not tested: {'; '.join(dict.fromkeys(r.why for r in rulings if r.criterion.kind != PEOPLE))}."
     shorts = ", ".join(ruling.criterion.short for ruling in blind or run)
     if blind:
-        return f"Inconclusive: no test tells this audit's own controls apart ({shorts})."
+        return f"Inconclusive: no test tells this audit's own controls apart ({shorts}); {by_controls(blind).says}."
     return f"Not tested: only evidence that does not decide ({shorts})."
