@@ -104,8 +104,8 @@ def test_corpus_options_and_every_model_option(
     settings = attentest.open_run(tmp_path / "r").settings
     assert settings["model"] == {
         "encoder": "transformer", "alignment": "deep:1", "projection": "sparsegen:0.5", "hidden": 4,
-        "self_projection": "sparsemax", "structure": "flat", "pairing": "independent", "decoder": "context",
-        "pretrained": None,
+        "dropout": 0.0, "self_projection": "sparsemax", "structure": "flat", "pairing": "independent",
+        "decoder": "context", "pretrained": None,
     }  # fmt: skip
     assert settings["training"]["attention_lr"] == 1e-3
     assert settings["text"]["max_tokens"] == 9

@@ -107,12 +107,10 @@ def _pairs(trainings: int, n: int, spread: float, generator: torch.Generator, of
     mixed = weights.gather(-1, order)
     numbers = list(combinations(range(trainings), 2)) if of_all else [(i, i + 1) for i in range(0, trainings, 2)]
     first, second = (list(side) for side in zip(*numbers, strict=True))
-    apart = jsd(weights[first].flatten(0, 1), weights[second].flatten(0, 1)).reshape(len(numbers), n).numpy()
     return Pairs(
         numbers,
-        apart,
+        jsd(weights[first].flatten(0, 1), weights[second].flatten(0, 1)).reshape(len(numbers), n).numpy(),
         jsd(mixed[first].flatten(0, 1), weights[second].flatten(0, 1)).reshape(len(numbers), n).numpy(),
-        apart,  # predictions play no part in these figures
     )
 
 

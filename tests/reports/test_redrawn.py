@@ -38,6 +38,7 @@ ALL = [
         "overlap",
         "conicity",
         "erasure",
+        "exchange",
         "dispersion",
         "information",
         "rationale",

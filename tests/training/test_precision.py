@@ -47,7 +47,7 @@ def test_every_trial_examines_it(name: str, encoder_run: attentest.Run, coarse: 
     assert found.signature["dtype"] == BF16
     if name == "unidentified":  # its other weights are rounded, too, so that logits change by more than it allows
         assert any("so rounding in the model hides whether the output is the same" in note for note in found.notes)
-    elif not any("no other text is decided differently" in note for note in found.notes):  # of the trial exchange
+    elif name != "exchange" or found.summary["position"].n:  # its texts may be decided alike
         assert any(math.isfinite(estimate.value) for estimate in found.summary.values())
     (usual,) = hold([trial], replace(subject_of(encoder_run, texts=4), folder=None))
     assert "dtype" not in usual.signature

@@ -25,6 +25,7 @@ def exchanged(
     Items are tokens, or sentences. A token keeps the weight that was given to its place and the sentence it is in.
     """
     sequences = data.sequences
+    assert not whole_sentences or (data.preset is None and data.aside is None)  # these are of tokens
     starts, offsets = sentence_starts(data) if whole_sentences else (np.arange(len(sequences.ids)), sequences.offsets)
     lengths = np.diff(starts, append=len(sequences.ids))
     own = Sequences(np.arange(len(starts)), offsets).take(rows)

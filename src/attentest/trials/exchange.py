@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +33,8 @@ from attentest.trials.work import Load, Work, Works
 
 NULL, CEILING = "random", "leave-one-out"
 USUAL = ("gradient-input",)
-NOBODY = -1  # in place of a donor, or of a place in a text
+NOBODY = -1  # in place of a partner, or of a place in a text
+PAIR = "pair"  # the column with the number of a text's pair
 GAINED, FOLLOWED = "probability gained", "decisions that follow"
 
 
@@ -42,9 +43,9 @@ class Exchange(Trial):
     """How far a decision goes over to that of another text when the first tokens of a ranking are replaced with the
     first tokens of that text by the same ranking.
 
-    The other texts, `donors`, are drawn from those that are decided differently. As many tokens are taken as put in,
-    so the texts keep their length. Attention is measured next to a random order, to leave-one-out and to `measures`,
-    names of `attentest.trials.scores.SCORES`.
+    Texts that are decided differently are drawn as pairs, each text in one of them, and exchange tokens both ways. As
+    many tokens are taken as put in, so the texts keep their length. Attention is measured next to a random order, to
+    leave-one-out and to `measures`, names of `attentest.trials.scores.SCORES`.
     """
 
     name: ClassVar[str] = "exchange"
@@ -74,7 +75,7 @@ class Exchange(Trial):
     measures: tuple[str, ...] = setting(
         (), "Importance measures next to leave-one-out and random, separated by commas; none: gradient-input."
     )
-    donors: int = setting(3, "Other texts that each text exchanges tokens with.", least=1, most=1000)
+    draws: int = setting(3, "Random orders drawn for each text.", least=1, most=1000)
     tolerance: float = setting(
         1e-6,
         "Tolerance of leave-one-out on a BiLSTM: smaller changes of states are ignored, closer scores are tied.",
@@ -82,7 +83,7 @@ class Exchange(Trial):
         most=1,
     )
     seed: int = setting(
-        0, "Random seed for the other texts, the random orders and the order of ties.", least=0, most=LARGEST_SEED
+        0, "Random seed for the pairs of texts, the random orders and the order of ties.", least=0, most=LARGEST_SEED
     )
 
     def __post_init__(self) -> None:
@@ -93,7 +94,7 @@ class Exchange(Trial):
 
     def works(self, load: Load) -> Works:
         names = self._measures(load.subject)
-        copies = (len(names) + 1) * self.donors * len(self.fractions)  # and the random order
+        copies = (len(names) + self.draws) * len(self.fractions)
         settings = ScoreSettings(tolerance=self.tolerance, seed=self.seed)
         return {f"{self}": Work(load.copies(copies, load.lengths))} | works_of_scores(load, names, settings)
 
@@ -136,7 +137,7 @@ class Exchange(Trial):
 @dataclass
 class _Exchanging:
     """Keeps the first tokens of every text by every ranking: which they are is only known as texts are read, and a
-    text's donor may be read after it."""
+    text's partner may be read after it."""
 
     trial: Exchange
     subject: Subject
@@ -155,7 +156,7 @@ class _Exchanging:
 
     @property
     def _drawn(self) -> list[str]:
-        return [_random(number) for number in range(self.trial.donors)]
+        return [f"{NULL} {number}" for number in range(self.trial.draws)]
 
     def examine(self, reading: Reading) -> Columns:
         settings = ScoreSettings(tolerance=self.trial.tolerance, seed=self.trial.seed)
@@ -174,35 +175,38 @@ class _Exchanging:
 
     def examine_again(self, rows: np.ndarray) -> Columns:
         texts = self._places(rows)
-        donors = donors_by_decision(self.decided, self.subject.rows, self.trial.donors, self.trial.seed)[texts]
-        columns: dict[str, np.ndarray] = {}
+        partners = partners_of(self.decided, self.subject.rows, self.trial.seed)[texts]
+        number = np.minimum(rows, self.subject.rows[partners])
+        columns: dict[str, np.ndarray] = {PAIR: np.where(partners == NOBODY, np.nan, number)}
         for name in (*self.measures, NULL):
             gained, followed = [], []
             for fraction in self.trial.fractions:
-                each = [
-                    self._after(_random(number) if name == NULL else name, texts, donors[:, number], fraction)
-                    for number in range(self.trial.donors)
-                ]
-                of_fraction = np.mean(each, axis=0)  # over donors
-                columns[_at(name, fraction)] = of_fraction[0]
-                gained.append(of_fraction[0])
-                followed.append(of_fraction[1])
+                orders = self._drawn if name == NULL else [name]
+                found = np.mean([self._after(order, texts, partners, fraction) for order in orders], axis=0)
+                columns[_at(name, fraction)] = found[0]
+                gained.append(found[0])
+                followed.append(found[1])
             columns[f"{GAINED}, {name}"] = np.mean(gained, 0)
             columns[f"{FOLLOWED}, {name}"] = np.mean(followed, 0)
         return columns
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        gained = {name: column(table, f"{GAINED}, {name}") for name in (*self.measures, NULL)}
+        pair = column(table, PAIR)
+        names = (*self.measures, NULL)
+        gained = {name: over_pairs(pair, column(table, f"{GAINED}, {name}")) for name in names}
         own, most = (gained[name] - gained[NULL] for name in (ATTENTION, CEILING))
         summary = {"position": ratio(own, most)}
         summary |= {f"{GAINED}, {name}": mean(values, (-1, 1)) for name, values in gained.items()}
-        for name in gained:
-            summary[f"{FOLLOWED}, {name}"] = mean(column(table, f"{FOLLOWED}, {name}"), (0, 1))
-        for entry in [_at(name, fraction) for name in gained for fraction in self.trial.fractions]:
-            summary[entry] = mean(column(table, entry), (-1, 1))
-        alone = int(np.isnan(gained[ATTENTION]).sum())
-        notes = [f"{alone:,} texts are left out: no other text is decided differently."] if alone else []
-        return Conclusion(_answer(summary), summary, notes)
+        for name in names:
+            entry = f"{FOLLOWED}, {name}"
+            summary[entry] = mean(over_pairs(pair, column(table, entry)), (0, 1))
+        for entry in [_at(name, fraction) for name in names for fraction in self.trial.fractions]:
+            summary[entry] = mean(over_pairs(pair, column(table, entry)), (-1, 1))
+        paired = int((~np.isnan(pair)).sum())
+        summary = {entry: replace(figure, n=paired) for entry, figure in summary.items()}
+        alone = len(pair) - paired
+        left_out = f"{alone:,} texts are left out: no text that is decided differently is left for them."
+        return Conclusion(_answer(summary), summary, [left_out] if alone else [])
 
     def _places(self, rows: np.ndarray) -> Int[np.ndarray, "texts"]:
         """Of these rows of the data among those of the subject."""
@@ -211,22 +215,22 @@ class _Exchanging:
         return found
 
     def _after(
-        self, name: str, texts: Int[np.ndarray, "texts"], donors: Int[np.ndarray, "texts"], fraction: float
+        self, name: str, texts: Int[np.ndarray, "texts"], partners: Int[np.ndarray, "texts"], fraction: float
     ) -> Float[np.ndarray, "2 texts"]:
-        """What the donor's class gains in probability, and whether it is decided; NaN where there is no donor."""
+        """What the partner's class gains in probability, and whether it is decided; NaN where there is no partner."""
         found = np.full((2, len(texts)), np.nan)
-        there = np.flatnonzero(donors != NOBODY)
+        there = np.flatnonzero(partners != NOBODY)
         if not len(there):
             return found
-        texts, donors = texts[there], donors[there]
+        texts, partners = texts[there], partners[there]
         counts = first_tokens(fraction, self.subject.lengths)
-        count = np.minimum(counts[texts], counts[donors])[:, None]
-        places, taken = (_in_order_of_text(self.first[name][some], count) for some in (texts, donors))
+        count = np.minimum(counts[texts], counts[partners])[:, None]
+        places, taken = (_in_order_of_text(self.first[name][some], count) for some in (texts, partners))
         rows = self.subject.rows
         sentences = self.subject.items == "sentences"
-        mixed = exchanged(self.subject.data, rows[texts], rows[donors], places, taken, whole_sentences=sentences)
+        mixed = exchanged(self.subject.data, rows[texts], rows[partners], places, taken, whole_sentences=sentences)
         after = self._read(mixed)
-        target = self.decided[donors]
+        target = self.decided[partners]
         before = np.array([self.before[text][to] for text, to in zip(texts, target, strict=True)])
         found[0, there] = after[np.arange(len(texts)), target] - before
         found[1, there] = after.argmax(1) == target
@@ -250,18 +254,34 @@ class _Exchanging:
                 self.at_once = max(fewest, self.at_once // 2)
 
 
-def donors_by_decision(
-    decided: Int[np.ndarray, "texts"], rows: Int[np.ndarray, "texts"], count: int, seed: int
-) -> Int[np.ndarray, "texts donors"]:
-    """For each text `count` texts, drawn with replacement from those that are decided differently."""
-    order = np.lexsort((rows, decided))  # the order in which texts were given does not matter
-    ordered = decided[order]
-    first, last = np.searchsorted(ordered, decided), np.searchsorted(ordered, decided, "right")
-    others = (len(decided) - (last - first))[:, None]
-    place = (keyed_uniform(seed, "exchange", rows, count) * others).astype(np.int64)
-    # a place among those of other decisions: those of the own one are jumped over
-    place += np.where(place >= first[:, None], (last - first)[:, None], 0)
-    return np.where(others > 0, order[np.minimum(place, len(order) - 1)], NOBODY)
+def partners_of(
+    decided: Int[np.ndarray, "texts"], rows: Int[np.ndarray, "texts"], seed: int
+) -> Int[np.ndarray, "texts"]:
+    """For each text one that is decided differently, whose partner it is in turn; as many pairs as there can be.
+
+    Each text is in one pair alone, so that pairs are independent of one another.
+    """
+    drawn = keyed_uniform(seed, "exchange", rows, 1)[:, 0]
+    order = np.lexsort((drawn, decided))  # by decision, in a random order within each
+    kinds, sizes = np.unique(decided, return_counts=True)
+    most = sizes.argmax()
+    others = len(decided) - sizes[most]
+    if sizes[most] > others:  # some of the most frequent decision have nobody to exchange with
+        frequent = decided[order] == kinds[most]
+        order = order[~frequent | (np.cumsum(frequent) <= others)]
+    half = len(order) // 2  # no decision has more texts than that: half of them on, it is another one
+    partners = np.full(len(decided), NOBODY)
+    first, second = order[:half], order[half : 2 * half]
+    partners[first], partners[second] = second, first
+    return partners
+
+
+def over_pairs(pair: Float[np.ndarray, "texts"], values: Float[np.ndarray, "texts"]) -> Float[np.ndarray, "pairs"]:
+    """The mean of each pair; of one whose other text is not there, that of the one."""
+    there = ~np.isnan(pair)
+    _, number = np.unique(pair[there], return_inverse=True)
+    means: np.ndarray = np.bincount(number, values[there]) / np.bincount(number)
+    return means
 
 
 def _in_order_of_text(first: Int[np.ndarray, "texts most"], count: Int[np.ndarray, "texts 1"]) -> np.ndarray:
@@ -270,10 +290,6 @@ def _in_order_of_text(first: Int[np.ndarray, "texts most"], count: Int[np.ndarra
     later = np.iinfo(first.dtype).max
     ordered = np.sort(np.where(inside, first, later), 1)
     return np.where(ordered == later, NOBODY, ordered)
-
-
-def _random(number: int) -> str:
-    return f"{NULL} {number}"
 
 
 def _at(name: str, fraction: float) -> str:

@@ -35,7 +35,7 @@ class SinkSearch:
 
     texts: int
     enough: bool
-    sinks: Sequence[FoundSink]
+    sinks: list[FoundSink]
 
     @property
     def found(self) -> list[Sink]:

@@ -106,19 +106,20 @@ def markdown(found: Calibration, pictures: Mapping[str, str]) -> str:
 _HOW = """\
 *Made by `attentest calibrate`, budget {budget}; do not edit.*
 
-How often is each test right? Here all tests were run on {models} models whose truth is known, because the words that
-decide are planted into their texts: honest models (attention trained on those words, hard or sparse attention), models
-whose attention means nothing (random, untrained, shuffled in training) and deceptive ones (attention penalised for
-looking at the words that decide, a second path around the attention, adversaries, models trained to pass
-comprehensiveness or sufficiency all the same). Corpora: {corpora}. Architectures: {architectures}.
+How often is each test right? Here all tests were run on {models} models that were made to have a known truth, because
+the words that decide are planted into their texts: honest models (attention trained on those words, hard or sparse
+attention), models whose attention means nothing (random, untrained, shuffled in training) and deceptive ones
+(attention penalised for looking at the words that decide, a second path around the attention, adversaries, models
+trained to pass comprehensiveness or sufficiency all the same). Corpora: {corpora}. Architectures: {architectures}.
 
 **Truth is proven, not assumed.** The planted words of every model's test texts are swapped for those of another
 class: at least 80 % of its decisions must follow. The heaviest token of an honest model must be a planted word in at
 least 80 % of the texts. Of the other models it must be one in at most 30 %, and their weight on these words must be at
 most 0.1 above chance. {proven} models are proven; the others count in no rate, and are
-[listed](#models-that-are-left-out). So the rates are those of models that are clearly one or the other: of what lies in
-between, nobody knows the truth. “Architecture” means encoder and alignment: of those that the rates are from, the
-encoders cnn and average also occur, with another alignment, among those of the thresholds.
+[listed](#models-that-are-left-out), but for the plain ones, whose truth nobody knows. So the rates are those of models
+that are clearly one or the other: of what lies in between, nobody knows the truth. “Architecture” means encoder and
+alignment: of those that the rates are from, the encoders cnn and average also occur, with another alignment, among
+those of the thresholds.
 
 **Thresholds** are set on the architectures {set_on}: where hits minus false alarms are most, with at most 5 % false
 alarms. **Rates** are from the others ({held_out}). Intervals of the AUROC resample whole architectures and corpora."""
@@ -136,8 +137,8 @@ unclear, by the number of texts."""
 
 _VERDICTS = """\
 What the verdict says of models on architectures that no threshold was set on. “Right” is the share of right answers \
-among the yes and no; its interval is exact and takes models as independent. An AUROC of 1.000 [1.000, 1.000] above
-means that no resampled set of architectures and corpora has an error, not that none is possible."""
+among the yes and no; its interval is exact and takes models as independent. Whether a test decides hangs on its AUROC
+itself, not on the interval of that, which is wide where few models have a known truth (the test of “stable”)."""
 
 
 def _words(value: Any) -> str:

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from attentest.interventions import permuted
 from attentest.measures.divergences import LARGEST_JSD, jsd
 from attentest.measures.intervals import Estimate
-from attentest.studies.experiments.base import change_of_predictions, padded
+from attentest.studies.experiments.base import padded
 from attentest.studies.experiments.repeated import FEWEST, mean_over
 from attentest.training.run import Run
 
@@ -30,7 +30,6 @@ class Pairs:
     numbers: Sequence[tuple[int, int]]  # of the trainings
     apart: Float[np.ndarray, "pairs texts"]  # JSD
     permuted: Float[np.ndarray, "pairs texts"]  # the same, the first one's weights in a random order of the tokens
-    moved: Float[np.ndarray, "pairs texts"]  # TVD of the predictions
 
     @classmethod
     def of(cls, runs: Sequence[Run]) -> Pairs:
@@ -41,7 +40,6 @@ class Pairs:
             numbers,
             np.stack([jsd(maps[a][0], maps[b][0]).numpy() for a, b in numbers]),
             np.stack([jsd(mixed[a], maps[b][0]).numpy() for a, b in numbers]),
-            np.stack([change_of_predictions(runs[a], runs[b]) for a, b in numbers]),
         )
 
     def mean(self, values: Float[np.ndarray, "pairs texts"], most: float = LARGEST_JSD) -> Estimate:

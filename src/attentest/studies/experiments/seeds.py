@@ -14,7 +14,16 @@ from attentest.measures.estimate import undefined
 from attentest.measures.intervals import Estimate, mean, median
 from attentest.settings import setting
 from attentest.studies.cells import scores
-from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference, tidy_head
+from attentest.studies.experiments.base import (
+    BASE,
+    Experiment,
+    Result,
+    Training,
+    TrialOf,
+    change_of_predictions,
+    difference,
+    tidy_head,
+)
 from attentest.studies.experiments.pairs import Pairs
 from attentest.studies.experiments.repeated import FEWEST, distance_over, estimate_over, exactly, labels_of, other_seeds
 from attentest.training.run import Run
@@ -80,7 +89,9 @@ class Seeds(Experiment):
         )
         table = with_classes(table, runs[BASE].classes)
         f1 = [scores(runs[label])["f1"].value for label in labels]
-        to_base, pairs = distance_over(found), Pairs.of([runs[label] for label in (BASE, *labels)])
+        trained = [runs[label] for label in (BASE, *labels)]
+        to_base, pairs = distance_over(found), Pairs.of(trained)
+        moved = np.stack([change_of_predictions(trained[a], trained[b]) for a, b in pairs.numbers])
         summary = {
             self.keys["apart"]: pairs.mean(pairs.apart),
             self.keys["permuted"]: pairs.mean(pairs.permuted),
@@ -88,7 +99,7 @@ class Seeds(Experiment):
             "mean JSD": to_base["JSD"],
             "largest JSD of a text": mean(apart.max(0), (0, LARGEST_JSD)),
             "mean TVD": to_base["TVD"],
-            self.keys["moved"]: pairs.mean(pairs.moved, 1),
+            self.keys["moved"]: pairs.mean(moved, 1),
             "F1 over seeds": mean(np.array(f1)),
         } | self._over_trainings(findings)
         if len(labels) + 1 >= FEWEST:

@@ -22,6 +22,7 @@ from attentest.studies.experiments.seeds import Seeds
 from attentest.training.run import Run
 from attentest.trials import make_trial, trial_class
 from attentest.trials.base import Conclusion, Trial
+from attentest.trials.exchange import Exchange
 from attentest.trials.hold import concluded, hold
 from attentest.trials.information import Information
 from attentest.trials.rationale import Rationale
@@ -160,6 +161,6 @@ def _by_texts(name: str, subject: Subject, finding: StoredFinding) -> Iterator[t
 
 def _from_some(trial: Trial, subject: Subject, table: pa.Table, rows: np.ndarray) -> Mapping[str, Estimate]:
     """What a trial says of some of the texts that it examined."""
-    if isinstance(trial, Information):  # its states are not in the table
+    if isinstance(trial, Information | Exchange):  # their figures of a text hang on the others
         return hold([trial], replace(subject, rows=subject.rows[rows]))[0].summary
     return concluded(trial, trial.examiner(subject), table.take(rows)).summary

@@ -188,7 +188,7 @@ DEFINITIONS = {
                     "0 (as with random tokens) to 1 (as with tokens ranked by leave-one-out)",
                     figure_over_trainings(Exchange, "position"), AT_LEAST, 0.5,
                     "our convention, half way", TOKENS, CALIBRATED, fixed(0), fixed(1),
-                    "not defined: all texts are decided alike", trained=trainings_of(Exchange, "position"),
+                    "no text has more than one token", trained=trainings_of(Exchange, "position"),
                 ),
                 Criterion(
                     "faithful.comprehensiveness", Erasure,
@@ -254,8 +254,9 @@ DEFINITIONS = {
                     "our convention, half way", role=CALIBRATED, null=fixed(0), ceiling=fixed(1),
                 ),
             ),
-            "Erasure and rank correlation are not proof: texts without some of their words are unlike those that the "
-            "model was trained on, and the weights are over hidden states, not words.",
+            "Exchanges, erasure and rank correlation are not proof: mixtures of two texts and texts without some of "
+            "their words are unlike those that the model was trained on, and the weights are over hidden states, not "
+            "words.",
             "Meister et al. 2021 §4; DeYoung et al. 2020",
             "The words that decide are planted and proven to decide by swapping them; attention is trained to be on "
             "them, random, or kept off them.",
