@@ -23,6 +23,7 @@ from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.verdict.calibration import FILE, Calibration
 from attentest.studies.verdict.criterion import CALIBRATED, DEFINES, PEOPLE, Criterion, Definition
 from attentest.studies.verdict.definitions import DEFINITIONS
+from attentest.translation.settings import GROUPS as TRANSLATION
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.charts.files import slug
 
@@ -58,10 +59,17 @@ def pages() -> dict[Path, Callable[[str], str]]:
     return {
         HERE / "commands.md": with_tables,
         HERE / "verdicts.md": with_definitions,
+        HERE / "translation.md": with_translation_settings,
         HERE / "calibration.md": lambda _: calibration_page(),
         JUDGED_BY: lambda _: MEASURED.read_text(encoding="utf-8"),
         **lists,
     }
+
+
+def with_translation_settings(text: str) -> str:
+    for group, kind in TRANSLATION.items():
+        text = _replaced(f"{group} settings", setting_list(kind), text)
+    return text
 
 
 def with_definitions(text: str) -> str:

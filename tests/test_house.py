@@ -32,6 +32,7 @@ ROOMS = (  # from the lowest; docs/architecture.md says what is in each
         "interventions",
         "layer_interventions",
         "training",
+        "translation",
         "importance",
         "trials",
         "engine",

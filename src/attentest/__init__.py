@@ -24,6 +24,7 @@ __all__ = [
     "Run",
     "StudyResult",
     "Subject",
+    "TranslationRun",
     "audit",
     "calibrate",
     "compare",
@@ -31,9 +32,11 @@ __all__ = [
     "finetune",
     "load",
     "open_run",
+    "open_translation",
     "report",
     "study",
     "train",
+    "train_translation",
     "trial",
 ]
 
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
     from attentest.reports.result import report
     from attentest.runs import Run, finetune, open_run, train
     from attentest.studies.run_study import StudyResult, study
+    from attentest.translation import TranslationRun, open_translation, train_translation
     from attentest.trials import Finding, Subject, trial
 
 __getattr__, __dir__ = lazy_names(
@@ -69,6 +73,7 @@ __getattr__, __dir__ = lazy_names(
         "reports.result": ["report"],
         "runs": ["Run", "finetune", "open_run", "train"],
         "studies.run_study": ["StudyResult", "study"],
+        "translation": ["TranslationRun", "open_translation", "train_translation"],
         "trials": ["Finding", "Subject", "trial"],
     },
 )

@@ -34,6 +34,7 @@ from attentest.training.folder import AUDITED, FILES
 from attentest.training.keywords import SettingsGiven, takes
 from attentest.training.run import Run, choose_device, run_folder
 from attentest.training.settings import plain
+from attentest.translation.folder import refuse_translation_run
 from attentest.trials import TRIALS, hold, make_trial
 from attentest.trials.finding import Finding
 from attentest.trials.instances import HEAT_MAPS, instances
@@ -226,6 +227,7 @@ def _source(source: Source, columns: dict[str, Any]) -> tuple[str | Run | Corpus
         raise InputError(f"audit() got a model, {type(source).__name__}, without texts. {SUBJECT}")
     if isinstance(source, str | Path):
         folder = run_folder(Path(source))
+        refuse_translation_run(Path(source))
         return (str(source) if folder is None else Run(folder)), None, columns
     if isinstance(source, Run):
         return source, None, columns

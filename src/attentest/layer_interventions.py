@@ -6,6 +6,8 @@ neither batches nor padding on either side changes anything.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
@@ -15,6 +17,7 @@ from attentest.chance import keyed_uniform
 from attentest.models.protocol import Change
 
 PERMUTED, UNIFORM, RANDOM = KINDS = ("permuted", "uniform", "random")
+DROPPED = "dropped"
 Rows = Float[Tensor, "batch heads queries keys"]
 Allowed = Bool[Tensor, "batch heads queries keys"]
 
@@ -54,18 +57,31 @@ def _replaced(
     texts: Int[np.ndarray, "batch"],
     seed: int,
 ) -> Rows:
+    def drawn() -> Rows:
+        purposes = [f"{kind} weights, {site}, head {head}" for head in heads]
+        return torch.stack([_drawn(allowed[:, n], texts, seed, purpose) for n, purpose in enumerate(purposes)], 1)
+
+    return replaced_rows(kind, weights, allowed, drawn)
+
+
+def replaced_rows(kind: str, weights: Rows, allowed: Allowed, drawn: Callable[[], Rows]) -> Rows:
+    """New rows of weights; `drawn` gives numbers in (0, 1] of their shape, and is called where chance is needed.
+
+    Without its largest weight (`dropped`) a row sums to 1 again; one that may see a single key keeps it.
+    """
     if kind == UNIFORM:
         new = uniform_rows(allowed, weights.dtype)
+    elif kind == RANDOM:
+        numbers = drawn() * allowed
+        new = (numbers / numbers.sum(-1, keepdim=True)).to(weights.dtype)
+    elif kind == PERMUTED:
+        order = drawn().masked_fill(~allowed, torch.inf).argsort(-1)
+        places = (~allowed).to(torch.int8).argsort(dim=-1, stable=True)  # those that may be seen come first
+        new = torch.zeros_like(weights).scatter(-1, places, weights.gather(-1, order)) * allowed
     else:
-        purposes = [f"{kind} weights, {site}, head {head}" for head in heads]
-        drawn = torch.stack([_drawn(allowed[:, n], texts, seed, purpose) for n, purpose in enumerate(purposes)], 1)
-        if kind == RANDOM:
-            drawn = drawn * allowed
-            new = (drawn / drawn.sum(-1, keepdim=True)).to(weights.dtype)
-        else:
-            order = drawn.masked_fill(~allowed, torch.inf).argsort(-1)
-            places = (~allowed).to(torch.int8).argsort(dim=-1, stable=True)  # those that may be seen come first
-            new = torch.zeros_like(weights).scatter(-1, places, weights.gather(-1, order)) * allowed
+        left = weights.scatter(-1, weights.argmax(-1, keepdim=True), 0.0)
+        total = left.sum(-1, keepdim=True)
+        new = torch.where(total > 0, left / total, weights)
     return torch.where(allowed.any(-1, keepdim=True), new, weights)  # padding may see nothing
 
 

@@ -16,6 +16,7 @@ from attentest.models.pretrained.precision import AUTO
 from attentest.studies.run_study import USUAL, RunningGiven
 from attentest.training import run_texts
 from attentest.training.keywords import takes
+from attentest.translation.folder import refuse_translation_run
 from attentest.trials import Finding
 from attentest.trials import trial as put_on_trial
 from attentest.trials.base import Trial
@@ -102,4 +103,10 @@ def _mine(make: Callable[Given, training.Run]) -> Callable[Given, Run]:
 
 train = _mine(training.train)
 finetune = _mine(training.finetune)
-open_run = _mine(training.open_run)
+
+
+@wraps(training.open_run)
+def open_run(path: str | Path) -> Run:
+    if isinstance(path, str | Path):
+        refuse_translation_run(Path(path))
+    return Run(path)

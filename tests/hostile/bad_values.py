@@ -17,6 +17,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from attentest.cli.commands import app
 from attentest.settings import Setting, settings_of
 from attentest.training.settings import known_settings
+from attentest.translation.settings import OtherWeights, Search, translation_settings
 from attentest.trials import trial_class
 
 PAIR = "NAME=VALUE"
@@ -67,6 +68,7 @@ RIGHT = {
     "audit": ("@csv@", "--out", "@out@", "--store", "@store@", "--json"),
     "train": ("@csv@", "--out", "@out@", "--json"),
     "finetune": ("@csv@", "--base", "@encoder@", "--out", "@out@", "--json"),
+    "translate": ("@translator@", "--text", "two dogs"),
     "show": ("@run@",),
     "trial": ("permutation", "@run@"),
     "compare": ("@run@", "@sibling@", "--out", "@out@", "--store", "@store@", "--json"),
@@ -82,6 +84,7 @@ ARGUMENTS = {  # places in RIGHT
     ("audit", "source"): 0,
     ("train", "source"): 0,
     ("finetune", "source"): 0,
+    ("translate", "run"): 0,
     ("show", "runs"): 0,
     ("trial", "name"): 0,
     ("trial", "run"): 1,
@@ -92,9 +95,9 @@ ARGUMENTS = {  # places in RIGHT
     ("study", "name"): 0,
     ("status", "folder"): 0,
 }
-TO_WRITE = {("show", "html"), ("show", "svg"), ("report", "out"), ("export", "out")}
+TO_WRITE = {("translate", "out"), ("show", "html"), ("show", "svg"), ("report", "out"), ("export", "out")}
 # any text can be right, or it counts with other options alone
-FREE: set[str | tuple[str, str]] = {"address", "name", "data_dir", ("show", "text")}
+FREE: set[str | tuple[str, str]] = {"address", "name", "data_dir", ("show", "text"), ("translate", "text")}
 BOUNDS: dict[str, tuple[str, ...]] = {  # of numbers that are no settings; more rows or texts than there are, are all
     "rows": ("-1", "0", "9"),
     "texts": ("-1", "0"),
@@ -188,8 +191,7 @@ def _each_place(kind: str, values: Iterable[str]) -> Bad:
 
 
 def _bad(command: str, name: str, hint: Any, about: Any) -> Bad:
-    has_settings = command in ("train", "audit", "finetune")
-    setting = known_settings()[name][1] if has_settings and name in known_settings() else None
+    setting = _settings(command).get(name)
     if hint is bool:
         return _each(FLAG, [FLAG])
     if hint in (int, float):
@@ -201,6 +203,15 @@ def _bad(command: str, name: str, hint: Any, about: Any) -> Bad:
     if (command, name) in ARGUMENTS:
         return _arguments(command, name)
     return iter(()) if name in FREE or (command, name) in FREE else _names(name)
+
+
+def _settings(command: str) -> dict[str, Setting]:
+    """Those that have options of a command."""
+    if command == "translate":
+        return {one.name: one for kind in (OtherWeights, Search) for one in settings_of(kind)}
+    of_labels = {name: one for name, (_, one) in known_settings().items()}
+    of_translation = {name: one for name, (_, one) in translation_settings().items()}
+    return {"train": of_translation | of_labels, "audit": of_labels, "finetune": of_labels}.get(command, {})
 
 
 def _arguments(command: str, name: str) -> Bad:

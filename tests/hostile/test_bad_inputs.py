@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import pytest
 from bad_values import FREE, cases, counts, functions, parameters
 from odd_files import odd_files
 from program import Answer, Program
 from tiny_encoders import save_encoder
+from tiny_translators import TINY, toy_corpus
 
 import attentest
 
@@ -32,9 +34,12 @@ def places(run: attentest.Run, sibling: attentest.Run, tmp_path_factory: pytest.
     study = folder / "right.yaml"
     study.write_text("corpora: [planted]\ncolumns: {rows: 100}\ntrials: [permutation]\n", encoding="utf-8")
     encoder = save_encoder(folder / "encoder")
+    size: dict[str, Any] = TINY | {"epochs": 1, "select_by": "loss"}
+    translator = attentest.train_translation(toy_corpus(40), folder / "translator", **size)
     right = {
         "csv": csv,
         "encoder": encoder,
+        "translator": translator.path,
         "study": study,
         "run": run.path,
         "sibling": sibling.path,

@@ -27,6 +27,8 @@ LAYOUTS = {  # a file of each layout
     "multinli": "multinli_1.0_train.jsonl",
     "babi": "qa1_single-supporting-fact_train.txt",
     "cnn": "questions/training/1.question",
+    "parallel": "train.en",
+    "news-commentary": "news-commentary-v11.de-en.tsv",
 }
 
 

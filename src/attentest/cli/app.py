@@ -18,8 +18,8 @@ from attentest.version import __version__
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]  # UsageError, of typer or of click, as the version has it
 ORDER = (  # of the commands in the help: what most people need first
-    *("audit", "train", "finetune", "show", "trial", "compare", "report", "export", "study", "status", "calibrate"),
-    *("trials", "corpora", "models", "store"),
+    *("audit", "train", "finetune", "translate", "show", "trial", "compare", "report", "export", "study", "status"),
+    *("calibrate", "trials", "corpora", "models", "store"),
 )
 
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from attentest.cli import calibration, exports, lists, reports, studies, training, trials  # they register themselves
+from attentest.cli import (  # they register themselves
+    calibration,
+    exports,
+    lists,
+    reports,
+    studies,
+    training,
+    translation,
+    trials,
+)
 from attentest.cli.app import app
 
-__all__ = ["app", "calibration", "exports", "lists", "reports", "studies", "training", "trials"]
+__all__ = ["app", "calibration", "exports", "lists", "reports", "studies", "training", "translation", "trials"]

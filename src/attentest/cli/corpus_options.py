@@ -32,6 +32,12 @@ class CorpusOptions:
         metavar="COLUMN",
     )
     label: str | None = setting(None, "Name of the column with the labels.", otherwise="label", metavar="COLUMN")
+    target: str | None = setting(
+        None,
+        "Name of the column with translations, or the file that has them line by line.",
+        otherwise="",
+        metavar="COLUMN|FILE",
+    )
     split: str | None = setting(
         None, "Name of the column that says train, dev or test.", otherwise="rows are split at random", metavar="COLUMN"
     )
@@ -79,7 +85,8 @@ class CorpusOptions:
     )
 
 
-NAMES = tuple(one.name for one in settings_of(CorpusOptions))
+TARGET = "target"  # for translation models alone
+NAMES = tuple(one.name for one in settings_of(CorpusOptions) if one.name != TARGET)
 
 
 def corpus_options(*names: str) -> list[inspect.Parameter]:
@@ -88,7 +95,7 @@ def corpus_options(*names: str) -> list[inspect.Parameter]:
 
 def corpus_arguments(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What `load` is called with: the options that were given, and those within -o."""
-    named = [name for name in given if name in NAMES and name != REST]
+    named = [name for name in given if name in (*NAMES, TARGET) and name != REST]
     others = named_values(given.get(REST) or ())
     for name, value in others.items():
         if name in named:

@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 import attentest
 from attentest.cli.app import command
-from attentest.cli.corpus_options import NAMES, corpus_arguments, corpus_options
+from attentest.cli.corpus_options import NAMES, TARGET, corpus_arguments, corpus_options
 from attentest.cli.options import (
     MODEL,
     TRAINING,
@@ -28,6 +28,7 @@ from attentest.cli.options import (
 )
 from attentest.cli.signals import advise
 from attentest.cli.streams import say, say_json
+from attentest.cli.translation import check_labelled, report, train_on_translations, translation_options
 from attentest.cli.views import Dtype, Head, Weights, seen_as
 from attentest.errors import InputError
 from attentest.models.pretrained.precision import AUTO
@@ -53,8 +54,9 @@ Overwrite = Annotated[bool, Option("--overwrite", help="Replace the run that is 
 
 @command()
 @with_options(
-    *corpus_options(*NAMES),
+    *corpus_options(*NAMES, TARGET),
     *(option_of(one, group.capitalize()) for group, kind in GROUPS.items() for one in settings_of(kind)),
+    *translation_options(),
 )
 def train(
     source: Source,
@@ -125,6 +127,12 @@ def _train(
     with TerminalListener(quiet=as_json) as listener:
         columns, options = corpus_arguments(given)
         corpus = attentest.load(source, **columns, **options)
+        if corpus.kind == "generation" and make is attentest.train:
+            overwrite = others.pop("overwrite")
+            how = {"device": device, "overwrite": overwrite}
+            report(train_on_translations(corpus, out, given, listener, others=others, **how), as_json)
+            return
+        check_labelled(corpus, given)
         advise("Run the same command again to resume from the last epoch.")
         settings = chosen(given, known_settings())
         run = make(corpus, out=out, device=device, listener=listener, **others, **settings)

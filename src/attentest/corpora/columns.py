@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from attentest.corpora.corpus import Kind
 from attentest.corpora.rationales import of_written
 from attentest.errors import InputError, nearest_name
 
@@ -22,12 +23,20 @@ class MissingColumnError(InputError):
     """A wanted column is not there; the message tells how to name another."""
 
 
+def kind_of_columns(columns: Columns) -> Kind:
+    """What a corpus with these columns is; translations have no label."""
+    if "label" not in columns:
+        return "generation"
+    return "pair" if "second" in columns else "single"
+
+
 def check_columns(source: str, columns: Columns, there: Sequence[str]) -> None:
     """Complain unless every wanted column is there, once."""
     for ours, theirs in columns.items():
         if theirs not in there:
             nearest = nearest_name(theirs, there)
             hint = f"Did you mean '{nearest}'? " if nearest else ""
+            ours = "target" if ours == "second" and kind_of_columns(columns) == "generation" else ours
             raise MissingColumnError(
                 f"{source} has no column '{theirs}'; its columns are {', '.join(there) or 'none'}. "
                 f"{hint}Name the {ours} column with `{ours}`."

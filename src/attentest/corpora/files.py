@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from attentest.corpora.build import SPLIT_NAMES, build_corpus
-from attentest.corpora.columns import Columns, check_columns, to_column
+from attentest.corpora.columns import Columns, check_columns, kind_of_columns, to_column
 from attentest.corpora.corpus import Corpus
 from attentest.corpora.delimited import USUAL, first_line, read_delimited
 from attentest.corpora.encodings import check_encoding, without_mark
@@ -49,7 +49,7 @@ def load_files(
     return build_corpus(
         name or name_of(Path(path.resolve().stem)),
         {name: merged[name] for name in merged.column_names},
-        kind="pair" if "second" in columns else "single",
+        kind=kind_of_columns(columns),
         positive=positive,
         notes=notes,
     )

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from attentest.corpora.build import build_corpus
-from attentest.corpora.columns import Columns, check_columns, to_column
+from attentest.corpora.columns import Columns, check_columns, kind_of_columns, to_column
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 
@@ -56,7 +56,7 @@ def load_frames(
             ours: to_column(called, ours, frame.column(frame.names.index(theirs))) for ours, theirs in columns.items()
         }
         _check_lengths(part, columns, called)
-        classes = classes or frame.labels(columns["label"])
+        classes = classes or ("label" in columns and frame.labels(columns["label"])) or None
         if classes:
             part["label"] = _without_unlabelled(part["label"])
         if len(splits) > 1:
@@ -70,7 +70,7 @@ def load_frames(
     return build_corpus(
         name,
         {column: merged[column] for column in merged.column_names},
-        kind="pair" if "second" in columns else "single",
+        kind=kind_of_columns(columns),
         classes=classes,
         positive=positive,
     )

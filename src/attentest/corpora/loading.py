@@ -11,12 +11,14 @@ from typing import Any
 from attentest.corpora.benchmarks import BENCHMARKS, load_benchmark
 from attentest.corpora.corpus import Corpus
 from attentest.corpora.encodings import check_name
-from attentest.corpora.files import load_files
+from attentest.corpora.files import KINDS, load_files
 from attentest.corpora.frames import kind_of, load_frames
+from attentest.corpora.parallel import load_lines
 from attentest.corpora.planting import plant as with_planted_words
 from attentest.corpora.sources import ALIASES, FORMATS, GENERATED, INSTALLED, corpus_names
 from attentest.corpora.stored import is_saved_corpus, open_corpus
 from attentest.errors import InputError, unknown_name
+from attentest.files import is_file
 
 
 def load(
@@ -26,6 +28,7 @@ def load(
     text: str | None = None,
     label: str | None = None,
     second: str | None = None,
+    target: str | None = None,
     split: str | None = None,
     id: str | None = None,
     rationale: str | None = None,
@@ -46,13 +49,15 @@ def load(
     in a corpus's original layout. It may also be data in memory: a dict of columns, a list of dicts, a pandas or
     polars DataFrame, an Arrow table, a Hugging Face dataset, or a dict of these with one for each split.
 
-    `text`, `label`, `second`, `split`, `id` and `rationale` name the columns of a file or frame; `positive` is the
-    positive one of two classes; `name` is what the corpus is called in results; `separator` stands between the
-    columns of a csv file, if it should not be guessed; `rows` takes a random sample; `plant` is the share of rows that
-    get a new label and a made-up word that tells it, marked as their rationale; other options go to the corpus
-    (`difficulty=0.5` for planted).
+    `text`, `label`, `second`, `split`, `id` and `rationale` name the columns of a file or frame; `target` names the
+    column with translations, or the file whose lines translate those of `source`; `positive` is the positive one of
+    two classes; `name` is what the corpus is called in results; `separator` stands between the columns of a csv file,
+    if it should not be guessed; `rows` takes a random sample; `plant` is the share of rows that get a new label and a
+    made-up word that tells it, marked as their rationale; other options go to the corpus (`difficulty=0.5` for
+    planted).
     """
     asked = {"text": text, "label": label, "second": second, "split": split, "id": id, "rationale": rationale}
+    asked["target"] = target
     # a frame's columns may be numbers, and so may classes
     chosen = {column: str(theirs) for column, theirs in asked.items() if theirs not in (None, "")}
     positive = None if positive is None else str(positive)
@@ -144,6 +149,10 @@ def _load_named(
     elif is_saved:
         _no_options(given, options)
         corpus = open_corpus(path)
+    elif "target" in chosen and path.suffix.lower() not in KINDS and is_file(path):
+        _no_options(given, options)
+        _refuse("Two files of lines", {"separator": separator, **{k: v for k, v in chosen.items() if k != "target"}})
+        return load_lines(path, Path(chosen["target"]), name=name, encoding=encoding)
     elif _exists(given):
         _no_options(given, options)
         return load_files(path, _columns(chosen), name=name, encoding=encoding, separator=separator, positive=positive)
@@ -155,7 +164,13 @@ def _load_named(
 
 
 def _columns(chosen: Mapping[str, str]) -> dict[str, str]:
-    return {"text": "text", "label": "label", **chosen}
+    if "target" not in chosen:
+        return {"text": "text", "label": "label", **chosen}
+    for column in ("label", "second", "rationale"):
+        if column in chosen:
+            raise InputError(f"A corpus of translations has no {column}; leave out `{column}` or `target`.")
+    own = {column: theirs for column, theirs in chosen.items() if column != "target"}
+    return {"text": "text", **own, "second": chosen["target"]}
 
 
 def _refuse(what: str, options: Mapping[str, Any]) -> None:

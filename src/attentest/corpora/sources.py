@@ -78,6 +78,14 @@ FORMATS = {
         "load_multinli",
     ),
     "babi": Source("bAbI: qa1_*_train.txt and qa1_*_test.txt, or of -o task=2 or 3; pairs", f"{_HERE}.layouts.babi"),
+    "parallel": Source(
+        "translations line by line: train.en, train.de, dev.en… with -o languages=en-de", f"{_HERE}.parallel"
+    ),
+    "news-commentary": Source(
+        "News Commentary: news-commentary-vN.de-en.de and .en, or .tsv; others with -o languages=en-fr",
+        f"{_HERE}.parallel",
+        "load_news_commentary",
+    ),
     "cnn": Source("CNN questions: questions/{training,validation,test}/*.question; pairs", f"{_HERE}.layouts.cnn"),
 }
 
