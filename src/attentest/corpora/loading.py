@@ -13,7 +13,6 @@ from attentest.corpora.corpus import Corpus
 from attentest.corpora.encodings import check_name
 from attentest.corpora.files import KINDS, load_files
 from attentest.corpora.frames import kind_of, load_frames
-from attentest.corpora.parallel import load_lines
 from attentest.corpora.planting import plant as with_planted_words
 from attentest.corpora.sources import ALIASES, FORMATS, GENERATED, INSTALLED, corpus_names
 from attentest.corpora.stored import is_saved_corpus, open_corpus
@@ -152,6 +151,8 @@ def _load_named(
     elif "target" in chosen and path.suffix.lower() not in KINDS and is_file(path):
         _no_options(given, options)
         _refuse("Two files of lines", {"separator": separator, **{k: v for k, v in chosen.items() if k != "target"}})
+        from attentest.corpora.parallel import load_lines  # a source like others: imported when it is asked for
+
         return load_lines(path, Path(chosen["target"]), name=name, encoding=encoding)
     elif _exists(given):
         _no_options(given, options)

@@ -23,6 +23,7 @@ from attentest.version import __version__
 
 VERSION = 3  # of verdict.json
 COUNTS = {"": "own tokens", WITH_SPECIAL: "special tokens too", WITHOUT_SINKS: "own tokens without sinks"}
+IN_STEPS = ("training", "trials", "corpus_hashes")  # of a calibration: its hash of all steps stands for them
 SCHEMA = Path(__file__).with_name("verdict.schema.json")
 SCHEMA_ID = f"urn:attentest:verdict:{VERSION}"
 
@@ -115,7 +116,7 @@ def verdict_file(report: Report, thresholds: Thresholds) -> dict[str, Any]:
         "$schema": SCHEMA_ID,
         "version": VERSION,
         "attentest": __version__,
-        "calibration": calibration().signature,
+        "calibration": {name: told for name, told in calibration().signature.items() if name not in IN_STEPS},
         "controls": _has_controls(report),
         "thresholds": dict(thresholds),
         "models": {block.name: _model(block) for block in report.blocks if block.verdicts},

@@ -137,8 +137,8 @@ unclear, by the number of texts."""
 
 _VERDICTS = """\
 What the verdict says of models on architectures that no threshold was set on. “Right” is the share of right answers \
-among the yes and no; its interval is exact and takes models as independent. Whether a test decides hangs on its AUROC
-itself, not on the interval of that, which is wide where few models have a known truth (the test of “stable”)."""
+among the yes and no; its interval is exact and takes models as independent. Whether a test decides depends on its
+AUROC itself, not on the interval of that, which is wide where few models have a known truth (the test of “stable”)."""
 
 
 def _words(value: Any) -> str:
