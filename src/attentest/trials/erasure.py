@@ -111,7 +111,7 @@ class Erasure(Trial):
         charts = {}
         for side, words in said.items():
             charts[f"{side} by share of tokens"] = lines(
-                _curves(summary, side),
+                curves(summary, side),
                 "share of the tokens (%)",
                 "probability lost",
                 f"Probability of the decided class that is lost {words}, by the share of the tokens, means over texts "
@@ -153,7 +153,7 @@ class _Examiner:
                 columns[f"{side}, {name}"] = area[of_it].mean(0).cpu().numpy()
                 columns[f"normalised {side}, {name}"] = normalised[of_it].mean(0).cpu().numpy()
                 for fraction, part in zip(trial.fractions, lost[of_it].mean(0).unbind(-1), strict=True):
-                    columns[_at(side, name, fraction)] = part.cpu().numpy()
+                    columns[at_share(side, name, fraction)] = part.cpu().numpy()
         return columns
 
     def conclude(self, table: pa.Table) -> Conclusion:
@@ -167,7 +167,7 @@ class _Examiner:
             for name in area:
                 entry = f"normalised {side}, {name}"
                 summary[entry] = mean(column(table, entry), (0, 1))
-            for entry in [_at(side, name, fraction) for name in area for fraction in self.trial.fractions]:
+            for entry in [at_share(side, name, fraction) for name in area for fraction in self.trial.fractions]:
                 summary[entry] = mean(column(table, entry), (-1, 1))
         return Conclusion(_answer(summary), summary)
 
@@ -202,11 +202,11 @@ def first_counts(fractions: Sequence[float], lengths: Int[np.ndarray, "texts"]) 
     return counts
 
 
-def _at(side: str, name: str, fraction: float) -> str:
+def at_share(side: str, name: str, fraction: float) -> str:
     return f"{side}, {name}, {100 * fraction:g} %"
 
 
-def _curves(summary: Mapping[str, Estimate], side: str) -> list[dict[str, Any]]:
+def curves(summary: Mapping[str, Estimate], side: str) -> list[dict[str, Any]]:
     """The entries of each ranking at each share."""
     rows = []
     for label, estimate in summary.items():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from attentest.text.exchanged import exchanged
 from attentest.text.prepare import TokenizedCorpus
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.charts import bars, interval, lines
+from attentest.trials.erasure import CEILING, NULL, USUAL, at_share, curves
 from attentest.trials.overlap import first_tokens
 from attentest.trials.rankings import random_ranks, ranks_by
 from attentest.trials.reading import Reading
@@ -31,8 +32,6 @@ from attentest.trials.scores import ATTENTION, ScoreSettings, check_names, requi
 from attentest.trials.subject import Subject
 from attentest.trials.work import Load, Work, Works
 
-NULL, CEILING = "random", "leave-one-out"
-USUAL = ("gradient-input",)
 NOBODY = -1  # in place of a partner, or of a place in a text
 PAIR = "pair"  # the column with the number of a text's pair
 GAINED, FOLLOWED = "probability gained", "decisions that follow"
@@ -110,11 +109,11 @@ class Exchange(Trial):
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
         found: dict[str, Chart] = {
             "probability gained by share of tokens": lines(
-                _curves(summary),
+                curves(summary, GAINED),
                 "share of the tokens (%)",
                 "probability gained",
                 "Probability that the other text's class gains when the first tokens of a ranking are exchanged, by "
-                "their share of the tokens, means over texts with 95 % intervals.",
+                "their share of the tokens, means over pairs with 95 % intervals.",
             )
         }
         rows = [
@@ -128,7 +127,7 @@ class Exchange(Trial):
                 rows,
                 "share of decisions (0–1)",
                 "How many decisions become the other text's when the first tokens of a ranking are exchanged, means "
-                "over texts and shares of tokens with 95 % intervals.",
+                "over pairs and shares of tokens with 95 % intervals.",
                 "ranking",
             )
         return found
@@ -183,7 +182,7 @@ class _Exchanging:
             for fraction in self.trial.fractions:
                 orders = self._drawn if name == NULL else [name]
                 found = np.mean([self._after(order, texts, partners, fraction) for order in orders], axis=0)
-                columns[_at(name, fraction)] = found[0]
+                columns[at_share(GAINED, name, fraction)] = found[0]
                 gained.append(found[0])
                 followed.append(found[1])
             columns[f"{GAINED}, {name}"] = np.mean(gained, 0)
@@ -200,7 +199,7 @@ class _Exchanging:
         for name in names:
             entry = f"{FOLLOWED}, {name}"
             summary[entry] = mean(over_pairs(pair, column(table, entry)), (0, 1))
-        for entry in [_at(name, fraction) for name in names for fraction in self.trial.fractions]:
+        for entry in [at_share(GAINED, name, fraction) for name in names for fraction in self.trial.fractions]:
             summary[entry] = mean(over_pairs(pair, column(table, entry)), (-1, 1))
         paired = int((~np.isnan(pair)).sum())
         summary = {entry: replace(figure, n=paired) for entry, figure in summary.items()}
@@ -290,21 +289,6 @@ def _in_order_of_text(first: Int[np.ndarray, "texts most"], count: Int[np.ndarra
     later = np.iinfo(first.dtype).max
     ordered = np.sort(np.where(inside, first, later), 1)
     return np.where(ordered == later, NOBODY, ordered)
-
-
-def _at(name: str, fraction: float) -> str:
-    return f"{GAINED}, {name}, {100 * fraction:g} %"
-
-
-def _curves(summary: Mapping[str, Estimate]) -> Sequence[dict[str, Any]]:
-    """The entries of each ranking at each share."""
-    rows = []
-    for label, estimate in summary.items():
-        parts = label.split(", ")
-        if parts[0] == GAINED and len(parts) == 3:
-            told = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
-            rows.append({"series": parts[1], "x": float(parts[2].removesuffix(" %")), **told})
-    return rows
 
 
 def _answer(summary: Mapping[str, Estimate]) -> str:
