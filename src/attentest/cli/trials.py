@@ -21,12 +21,14 @@ from attentest.settings import settings_of
 if TYPE_CHECKING:
     from attentest.studies.experiments.base import Experiment
     from attentest.trials.base import Trial
+    from attentest.trials.finding import Finding
 
 
 def _trials() -> Iterable[str]:
     from attentest.trials import TRIALS
+    from attentest.trials.of_translation import OF_TRANSLATION
 
-    return ("all", *TRIALS)
+    return ("all", *TRIALS, *OF_TRANSLATION)
 
 
 @command()
@@ -60,12 +62,18 @@ def trial(
     """Run a trial on a model's attention: print the finding, and write its table, figures and settings."""
     from attentest.cli.terminal import TerminalListener
     from attentest.training.run import choose_device
+    from attentest.translation.folder import is_translation_run
     from attentest.trials import TRIALS, hold, make_trial, subject_of
 
     if threads is not None:
         set_threads(threads)
     if name == "all" and option:
         raise InputError("-o sets options of one trial; give its name instead of 'all'.")
+    if is_translation_run(run):
+        views = {"site": site, "head": head, "weights": weights, "special": special, "memory": memory}
+        refused = views | {"dtype": None if dtype == AUTO else dtype}
+        _report(_of_translation(name, run, texts, device, named_values(option or []), refused, as_json), name, as_json)
+        return
     chosen = [make_trial(one, **named_values(option or [])) for one in (TRIALS if name == "all" else [name])]
     most = most_bytes(memory)
     seen = seen_as(attentest.open_run(run), None, head, weights, special, dtype)
@@ -76,6 +84,36 @@ def trial(
         for note in subject.data.notes:
             listener.note(note)
         findings = hold(chosen, subject, lambda done, total: listener.progress("read", done, total))
+    _report(findings, name, as_json)
+
+
+def _of_translation(
+    name: str,
+    run: Path,
+    texts: int | None,
+    device: str,
+    settings: dict[str, Any],
+    refused: dict[str, Any],
+    as_json: bool,
+) -> list[Finding]:
+    from attentest.cli.terminal import TerminalListener
+    from attentest.trials import make_trial
+    from attentest.trials.of_translation import OF_TRANSLATION
+    from attentest.trials.of_translation.asked import refuse_options, trial_of_translation
+    from attentest.trials.of_translation.base import TranslationTrial
+    from attentest.trials.of_translation.hold import hold_on_translation
+    from attentest.trials.of_translation.subject import translation_subject
+
+    refuse_options(refused)
+    names = OF_TRANSLATION if name == "all" else [trial_of_translation(name)]
+    subject = translation_subject(attentest.open_translation(run), texts, device)
+    made = [make_trial(one, **settings) for one in names]
+    chosen = [one for one in made if isinstance(one, TranslationTrial) and (name != "all" or one.applies_to(subject))]
+    with TerminalListener(quiet=as_json) as listener:
+        return hold_on_translation(chosen, subject, lambda done, total: listener.progress("translate", done, total))
+
+
+def _report(findings: list[Finding], name: str, as_json: bool) -> None:
     if as_json:
         found = [finding.as_dict() for finding in findings]
         say_json(found if name == "all" else found[0])
@@ -95,9 +133,10 @@ def trials(as_json: AsJson = False) -> None:
     """List the trials and the experiments: question, paper and section, needs and settings."""
     from attentest.studies.experiments import EXPERIMENTS, experiment_class
     from attentest.trials import TRIALS, trial_class
+    from attentest.trials.of_translation import OF_TRANSLATION
 
     lists: dict[str, dict[str, type[Trial] | type[Experiment]]] = {
-        "trials": {name: trial_class(name) for name in TRIALS},
+        "trials": {name: trial_class(name) for name in (*TRIALS, *OF_TRANSLATION)},
         "experiments": {name: experiment_class(name) for name in EXPERIMENTS},
     }
     if as_json:

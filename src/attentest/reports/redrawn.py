@@ -13,6 +13,7 @@ from attentest.studies.results import EXPERIMENT
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.base import Chart, Trial, charts_of
 from attentest.trials.charts.files import as_text, svg_of
+from attentest.trials.of_translation import OF_TRANSLATION
 from attentest.trials.stored import TABLE, StoredFinding
 
 MOST_CHARACTERS = 500_000  # of a chart; ours have far fewer for any number of texts
@@ -24,7 +25,7 @@ def class_of(kind: str, name: str) -> Any:
         return comparison.ABOUT
     if kind == EXPERIMENT:
         return experiment_class(name) if name in EXPERIMENTS else None
-    return trial_class(name) if name in TRIALS else None
+    return trial_class(name) if name in TRIALS or name in OF_TRANSLATION else None
 
 
 def redrawn(finding: StoredFinding) -> Mapping[str, Chart]:

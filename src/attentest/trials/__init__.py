@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attentest.errors import InputError, expect_type, unknown_name
 from attentest.memory import most_bytes
@@ -15,7 +15,11 @@ from attentest.training.run import Run, choose_device
 from attentest.trials.base import Trial
 from attentest.trials.finding import Finding
 from attentest.trials.hold import hold
+from attentest.trials.of_translation import OF_TRANSLATION
 from attentest.trials.subject import SUBJECT, Subject, subject_of
+
+if TYPE_CHECKING:
+    from attentest.translation.run import TranslationRun
 
 __all__ = ["TRIALS", "Finding", "Subject", "hold", "make_trial", "subject_of", "trial", "trial_class"]
 
@@ -41,9 +45,11 @@ TRIALS = {
 
 
 def trial_class(name: str) -> type[Trial]:
-    if name not in TRIALS:
-        raise unknown_name("trial", name, TRIALS)
-    module, _, attribute = TRIALS[name].partition(":")
+    """Of models of texts with labels, or of translation runs."""
+    known = {**TRIALS, **OF_TRANSLATION}
+    if name not in known:
+        raise unknown_name("trial", name, known)
+    module, _, attribute = known[name].partition(":")
     found: type[Trial] = getattr(import_module(module), attribute)
     return found
 
@@ -79,8 +85,8 @@ def _several(given: Any) -> Any:
 
 
 def trial(
-    name: str | Trial | type[Trial] | Run | Subject | Path,
-    subject: Run | Subject | str | Path | Trial | type[Trial],
+    name: str | Trial | type[Trial] | Run | Subject | Path | TranslationRun,
+    subject: Run | Subject | str | Path | Trial | type[Trial] | TranslationRun,
     *,
     texts: int | None = None,
     site: str | None = None,
@@ -96,10 +102,15 @@ def trial(
     an audit, or a `Subject`. The two may change places. A run keeps the finding in its folder. A hierarchical model is
     examined at the site of its sentences, or of its words with site="word". `dtype="bfloat16"` puts a pretrained
     encoder into that number type; `memory` bounds what is in memory at a time, the model aside, in bytes or written as
-    "2GB".
+    "2GB". A translation run has trials of its own: "layers" is its `translation-layers`.
     """
+    from attentest.trials.of_translation.asked import ask, asked_of_translation
+
     if _is_trial(subject) and not _is_trial(name):
         name, subject = subject, name
+    if asked_of_translation(subject):
+        only_texts = {"site": site, "dtype": None if dtype == AUTO else dtype, "memory": memory}
+        return ask(name, subject, texts=texts, device=device, watch=watch, refused=only_texts, settings=settings)
     chosen = _chosen(name, settings)
     if isinstance(subject, str | Path):
         subject = Run(subject)
@@ -122,7 +133,7 @@ def trial(
 
 def _is_trial(given: Any) -> bool:
     if isinstance(given, str):
-        return given in TRIALS
+        return given in TRIALS or given in OF_TRANSLATION
     return isinstance(given, Trial) or (isinstance(given, type) and issubclass(given, Trial))
 
 

@@ -1,0 +1,8 @@
+"""Trials of translation runs: each puts a question of the papers to attention that feeds back into decoding."""
+
+from __future__ import annotations
+
+OF_TRANSLATION = {
+    "translation-uniform": "attentest.trials.of_translation.uniform:TranslationUniform",
+}
+PREFIX = "translation-"  # of those whose question is also put to models of texts with labels

@@ -1,0 +1,61 @@
+"""A trial asked of a translation run by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attentest.errors import InputError, unknown_name
+from attentest.translation.folder import is_translation_run
+from attentest.translation.run import TranslationRun
+from attentest.trials import TRIALS, make_trial
+from attentest.trials.finding import Finding
+from attentest.trials.of_translation import OF_TRANSLATION, PREFIX
+from attentest.trials.of_translation.base import TranslationTrial, Watch
+from attentest.trials.of_translation.hold import hold_on_translation
+from attentest.trials.of_translation.subject import translation_subject
+
+
+def asked_of_translation(subject: Any) -> bool:
+    return isinstance(subject, TranslationRun) or (
+        isinstance(subject, str | Path) and is_translation_run(Path(subject))
+    )
+
+
+def ask(
+    name: Any,
+    run: TranslationRun | str | Path,
+    *,
+    texts: int | None,
+    device: str,
+    watch: Watch,
+    refused: Mapping[str, Any],
+    settings: Mapping[str, Any],
+) -> Finding:
+    """`refused` are options that translation runs do not have."""
+    refuse_options(refused)
+    opened = run if isinstance(run, TranslationRun) else TranslationRun(run)
+    chosen = name
+    if isinstance(name, str):
+        chosen = make_trial(trial_of_translation(name), **settings)
+    if not isinstance(chosen, TranslationTrial):
+        raise InputError(f"{opened.path} is a translation run; its trials are: {', '.join(OF_TRANSLATION)}.")
+    (finding,) = hold_on_translation([chosen], translation_subject(opened, texts, device), watch)
+    return finding
+
+
+def refuse_options(given: Mapping[str, Any]) -> None:
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise InputError(f"`{name}` is for models of texts with labels; leave it out for a translation run.")
+
+
+def trial_of_translation(name: str) -> str:
+    """The trial that is meant: `layers` is `translation-layers` here."""
+    for own in (name, f"{PREFIX}{name}"):
+        if own in OF_TRANSLATION:
+            return own
+    if name not in TRIALS:
+        raise unknown_name("trial of a translation run", name, OF_TRANSLATION)
+    raise InputError(f"The trial {name} does not apply to a translation run; these do: {', '.join(OF_TRANSLATION)}.")
