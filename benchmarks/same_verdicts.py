@@ -27,7 +27,8 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=1)
     given = parser.parse_args()
-    seconds, answers = {}, []
+    seconds: dict[str, float] = {}
+    answers = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in range(1, given.seeds + 1):
             found, used = audited(Path(folder) / str(seed), seed, given.workers, controls=True)

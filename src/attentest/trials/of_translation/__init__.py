@@ -6,3 +6,8 @@ OF_TRANSLATION = {
     "translation-uniform": "attentest.trials.of_translation.uniform:TranslationUniform",
 }
 PREFIX = "translation-"  # of those whose question is also put to models of texts with labels
+
+
+def is_of_translation(name: str) -> bool:
+    """Whether a trial or an experiment is for translation runs."""
+    return name in OF_TRANSLATION or name.startswith(PREFIX)
