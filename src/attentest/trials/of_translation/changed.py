@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from attentest.translation.search import StepsOf
+from attentest.trials.layer_choices import span
 from attentest.trials.of_translation.subject import TranslationSubject
 
 
@@ -24,5 +25,4 @@ class Changed:
     @property
     def column(self) -> str:
         """In the names of a table's columns."""
-        at = self.sites[0] if len(self.sites) == 1 else f"{self.sites[0]} to {self.sites[-1]}"
-        return f"{self.kind}, {at}"
+        return f"{self.kind}, {span(self.sites)}"
