@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from jaxtyping import Int
+
 from attentest.errors import InputError
 
 
@@ -27,8 +30,20 @@ def check_library() -> Any:
 
 def bleu(translations: Sequence[str], references: Sequence[str], *, lower: bool, tokenize: str = "13a") -> Score:
     """`tokenize` is sacrebleu's tokenizer; `none` for sentences whose tokens are separated by blanks already."""
-    metric = check_library().BLEU(lowercase=lower, tokenize=tokenize, force=True)
-    return _score(metric, translations, references)
+    return _score(_bleu(lower, tokenize), translations, references)
+
+
+def bleu_counts(
+    translations: Sequence[str], references: Sequence[str], *, lower: bool, tokenize: str = "13a"
+) -> Int[np.ndarray, "sentences counted"]:
+    """What BLEU adds up over sentences: words, words of the reference, n-grams that match, n-grams (of 1 to 4 words)."""
+    # the library gives them to its own tests of significance only
+    found = _bleu(lower, tokenize)._extract_corpus_statistics(list(translations), [list(references)])
+    return np.array(found, np.int64)
+
+
+def _bleu(lower: bool, tokenize: str) -> Any:
+    return check_library().BLEU(lowercase=lower, tokenize=tokenize, force=True)
 
 
 def chrf(translations: Sequence[str], references: Sequence[str], *, lower: bool) -> Score:

@@ -18,17 +18,16 @@ from attentest.models.protocol import AttentionModel, LayersModel, provides
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.text.batches import Batch, make_batch
 from attentest.trials.base import Chart, Columns, Conclusion, Trial, column, words
-from attentest.trials.charts import bars_in_groups, interval, lines
+from attentest.trials.charts import bars_in_groups, interval
+from attentest.trials.layer_charts import KIND, SITE, bars_of_layers, curves_of_layers
+from attentest.trials.layer_choices import ALL, layer_choices, span
 from attentest.trials.reading import Reading
 from attentest.trials.subject import Subject
 from attentest.trials.work import Load, Work, Works
 
-ALL = "all layers"
-BELOW, ABOVE = "from below", "from above"
 LABEL, PREDICTED, TVD = "label", "predicted", "tvd"  # columns; the last two also once for each change
 ACCURACY, FLIPS, MOVED = "accuracy", "decisions changed", "mean TVD"  # of the summary, for each change
-SITE, HEAD = r"([\w.-]{1,60})", r"(\d{1,4})"  # in names of columns and of the summary
-_KIND = f"({'|'.join(KINDS)})"
+HEAD = r"(\d{1,4})"  # in names of columns and of the summary
 _WEIGHTS_AT_ONCE = 4_000_000  # of one site
 
 
@@ -75,7 +74,20 @@ class Layers(Trial):
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
-        return {**_curves(summary), **_bars_of_layers(summary), **_bars_of_heads(summary)}
+        curves = curves_of_layers(
+            summary,
+            ACCURACY,
+            "accuracy (0–1)",
+            "Accuracy by the number of layers whose weights are replaced, with 95 % intervals, as in Vashishth et al. "
+            "2019, Fig. 4; with 0 the model has its own weights.",
+        )
+        single = bars_of_layers(
+            summary,
+            FLIPS,
+            "share of decisions changed (0–1)",
+            "How many decisions change when the weights of a single layer are replaced, with 95 % intervals.",
+        )
+        return {**curves, **single, **_bars_of_heads(summary)}
 
 
 @dataclass(frozen=True)
@@ -88,7 +100,7 @@ class _Changed:
 
     @property
     def column(self) -> str:
-        at = self.sites[0] if len(self.sites) == 1 else f"{self.sites[0]} to {self.sites[-1]}"
+        at = span(self.sites)
         return f"{self.kind}, {at}" if self.head is None else f"{self.kind}, {_of_head(at, self.head)}"
 
 
@@ -100,15 +112,11 @@ class _Changing:
 
     def changes(self) -> dict[str, _Changed]:
         """By what the summary calls them; the same change may have several names."""
-        heads, found = self.model.heads, {}
+        heads = self.model.heads
+        found: dict[str, _Changed] = {}
         for kind in self.trial.kinds:
-            found[f"{kind}, {ALL}"] = _Changed(kind, tuple(heads))
-            for place, stack in _stacks(heads).items():
-                for n in range(1, len(stack) + 1):
-                    found[f"{kind}, {n} {BELOW}{place}"] = _Changed(kind, stack[:n])
-                for n in range(1, len(stack) + 1):
-                    found[f"{kind}, {n} {ABOVE}{place}"] = _Changed(kind, stack[-n:])
-            found |= {f"{kind}, {site}": _Changed(kind, (site,)) for site in heads}
+            choices = layer_choices(heads)
+            found |= {f"{kind}, {name}": _Changed(kind, sites) for name, sites in choices.items()}
         for kind in self.trial.heads:
             for site, count in heads.items():
                 for head in range(count):
@@ -183,64 +191,10 @@ def _of_head(site: str, head: int) -> str:
     return f"{site} head {head}"
 
 
-def _stacks(sites: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
-    """Encoder, decoder and what is between them apart: by what to add to a name where there are several."""
-    found: dict[str, list[str]] = {}
-    for site in sites:
-        found.setdefault(site.rpartition(".")[0], []).append(site)
-    return {f" of {name}" if len(found) > 1 else "": tuple(stack) for name, stack in found.items()}
-
-
-def _curves(summary: Mapping[str, Estimate]) -> dict[str, Chart]:
-    """Accuracy by the number of changed layers, a chart for each direction (and stack)."""
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for name, estimate in summary.items():
-        found = re.fullmatch(rf"{ACCURACY}, {_KIND}, (\d{{1,4}}) ({BELOW}|{ABOVE})(?: of {SITE})?", name)
-        if not found:
-            continue
-        kind, n, direction, stack = found.groups()
-        title = f"accuracy by layers changed {direction}" + (f", {stack}" if stack else "")
-        of_kind = rows.setdefault(title, [])
-        if n == "1":
-            of_kind.append(_point(kind, 0, summary[ACCURACY]))
-        of_kind.append(_point(kind, int(n), estimate))
-    return {
-        title: lines(
-            of_chart,
-            "layers changed",
-            "accuracy (0–1)",
-            "Accuracy by the number of layers whose weights are replaced, with 95 % intervals, as in Vashishth et al. "
-            "2019, Fig. 4; with 0 the model has its own weights.",
-            bands=True,
-        )
-        for title, of_chart in rows.items()
-    }
-
-
-def _point(series: str, x: int, estimate: Estimate) -> dict[str, Any]:
-    return {"series": series, "x": x, **estimate.as_dict()}
-
-
-def _bars_of_layers(summary: Mapping[str, Estimate]) -> dict[str, Chart]:
-    rows = []
-    for name, estimate in summary.items():
-        found = re.fullmatch(rf"{FLIPS}, {_KIND}, {SITE}", name)
-        if found:
-            rows += [{**row, "weights": found[1]} for row in interval(found[2], estimate)]
-    rows = [{"layer": row["group"], **row} for row in rows]
-    chart = bars_in_groups(
-        rows,
-        ("layer", "weights"),
-        "share of decisions changed (0–1)",
-        "How many decisions change when the weights of a single layer are replaced, with 95 % intervals.",
-    )
-    return {"decisions changed by single layers": chart} if rows else {}
-
-
 def _bars_of_heads(summary: Mapping[str, Estimate]) -> dict[str, Chart]:
     rows: dict[str, list[dict[str, Any]]] = {}
     for name, estimate in summary.items():
-        found = re.fullmatch(rf"{FLIPS}, {_KIND}, {SITE} head {HEAD}", name)
+        found = re.fullmatch(rf"{FLIPS}, {KIND}, {SITE} head {HEAD}", name)
         if found:
             placed = {"layer": found[2], "head": found[3]}
             rows.setdefault(found[1], []).extend({**row, **placed} for row in interval("", estimate))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
@@ -49,9 +50,20 @@ def renormalised(reading: Reading, left: Variants, whole: Tensor | None = None) 
 
 def most_attended_and_random(reading: Reading, seed: int) -> Int[Tensor, "batch 2"]:
     """The heaviest item of each text, and one drawn evenly from the others (itself if there is no other)."""
-    heaviest = reading.attention.masked_fill(~reading.mask, -1).argmax(1)
-    drawn = torch.from_numpy(keyed_uniform(seed, "random item", reading.rows, 1)[:, 0]).to(reading.weights.device)
-    others = (reading.lengths - 1).clamp(min=1)
+    return heaviest_and_random(reading.attention, reading.mask, reading.rows, seed)
+
+
+def heaviest_and_random(
+    attention: Float[Tensor, "batch tokens"],
+    mask: Bool[Tensor, "batch tokens"],
+    rows: Int[np.ndarray, "batch"],
+    seed: int,
+) -> Int[Tensor, "batch 2"]:
+    """The same of any weights; chance is keyed by `rows`."""
+    lengths = mask.sum(1)
+    heaviest = attention.masked_fill(~mask, -1).argmax(1)
+    drawn = torch.from_numpy(keyed_uniform(seed, "random item", rows, 1)[:, 0]).to(attention.device)
+    others = (lengths - 1).clamp(min=1)
     place = (drawn * others).long()
-    place = torch.where((place >= heaviest) & (reading.lengths > 1), place + 1, place)
+    place = torch.where((place >= heaviest) & (lengths > 1), place + 1, place)
     return torch.stack((heaviest, place), 1)

@@ -24,7 +24,8 @@ from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.text.batches import Batch, make_batch
 from attentest.trials.base import Chart, Columns, Conclusion, Trial, column
 from attentest.trials.charts import bars_in_groups, interval, intervals
-from attentest.trials.layers import HEAD, SITE, layer_batches, layers_of
+from attentest.trials.layer_charts import SITE
+from attentest.trials.layers import HEAD, layer_batches, layers_of
 from attentest.trials.reading import Reading
 from attentest.trials.same_output import kept_directions, least_weight, optimizer
 from attentest.trials.subject import Subject

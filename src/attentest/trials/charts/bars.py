@@ -16,12 +16,15 @@ _STEP, _LINE = 96, 14  # points from bar to bar, and the characters that fit int
 _TOLD = {"value": "score|.3f", "low": "from|.3f", "high": "to|.3f", "n": "texts|,"}
 
 
-def bars(rows: Sequence[Row], title: str, description: str, kind: str) -> Chart:
-    """One beside the other in the order of the rows, which come from `interval`; `kind` says what a group is."""
+def bars(
+    rows: Sequence[Row], title: str, description: str, kind: str, domain: Sequence[float] | None = (0, 1)
+) -> Chart:
+    """One beside the other in the order of the rows, which come from `interval`; `kind` says what a group is. Without
+    a domain the axis reaches as far as the bars do."""
     order = list(dict.fromkeys(row["group"] for row in rows))
     placed = {"x": category("group", kind, order) | {"axis": {"labelAngle": 0, **_in_lines(order)}}}
     shown = {"color": colour("group", None, order) | {"legend": None}}
-    layers = bar_layers(title, placed | shown, {"group": kind})
+    layers = bar_layers(title, placed | shown, {"group": kind}, domain)
     return frame(description, rows, width={"step": _STEP}, height=220, layer=layers)
 
 

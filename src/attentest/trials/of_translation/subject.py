@@ -87,8 +87,12 @@ class TranslationSubject:
     def batches(self) -> Iterator[tuple[Int[np.ndarray, "batch"], Pairs]]:
         """Places of pairs of about the same length, and the pairs."""
         for places in by_length(self.targets.lengths):
-            targets = torch.from_numpy(self.targets.padded(places)[0].astype(np.int64))
-            yield places, Pairs(make_sources(self.sources, places, self.rows), targets).to(self.device)
+            yield places, self.pairs(places, self.targets)
+
+    def pairs(self, places: Int[np.ndarray, "batch"], targets: Sequences) -> Pairs:
+        """The sources at these places, with the references or other targets."""
+        ids = torch.from_numpy(targets.padded(places)[0].astype(np.int64))
+        return Pairs(make_sources(self.sources, places, self.rows), ids).to(self.device)
 
     def translated(self, steps_of: StepsOf) -> list[Hypothesis]:
         """Greedy translations (free decoding), in the subject's order."""
