@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 OF_TRANSLATION = {
+    "alignment": "attentest.trials.of_translation.alignment:Alignment",
     "translation-uniform": "attentest.trials.of_translation.uniform:TranslationUniform",
 }
 PREFIX = "translation-"  # of those whose question is also put to models of texts with labels
