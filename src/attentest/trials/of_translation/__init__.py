@@ -4,5 +4,7 @@ from __future__ import annotations
 
 OF_TRANSLATION = {
     "translation-uniform": "attentest.trials.of_translation.uniform:TranslationUniform",
+    "translation-permutation": "attentest.trials.of_translation.permutation:TranslationPermutation",
+    "translation-removal": "attentest.trials.of_translation.removal:TranslationRemoval",
 }
 PREFIX = "translation-"  # of those whose question is also put to models of texts with labels
