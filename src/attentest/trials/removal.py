@@ -22,6 +22,7 @@ from attentest.trials.reduced_weights import exchanged, most_attended_and_random
 from attentest.trials.work import Load, Work, Works
 
 LOST, SAME_WEIGHT = "probability lost", "random item with the same weight"
+NEGATIVE = "share with ΔJS < 0"
 
 
 @dataclass(frozen=True)
@@ -75,21 +76,10 @@ class Removal(SimpleTrial):
         }
 
     def conclude(self, table: pa.Table) -> Conclusion:
-        delta = column(table, "delta_js")
-        negative = share(delta < 0)
-        heaviest, same = column(table, "lost_heaviest"), column(table, "lost_same_weight")
-        summary = {
-            "mean ΔJS": mean(delta, (-LARGEST_JSD, LARGEST_JSD)),
-            "share with ΔJS < 0": negative,
-            "mean JS, heaviest": mean(column(table, "js_heaviest"), (0, LARGEST_JSD)),
-            "mean JS, random": mean(column(table, "js_random"), (0, LARGEST_JSD)),
-            f"{LOST}, heaviest": mean(heaviest, (-1, 1)),
-            self.keys["null"]: mean(same, (-1, 1)),
-            self.keys["mass-matched"]: mean(heaviest - same, (-2, 2)),
-        }
+        summary = removal_figures(table)
         answer = (
             f"Removing the heaviest item changes the output by {summary['mean ΔJS']} more (JS) than removing a random "
-            f"one. The random item matters more in a share of {negative} of the texts. The decision loses "
+            f"one. The random item matters more in a share of {summary[NEGATIVE]} of the texts. The decision loses "
             f"{summary[self.keys['mass-matched']]} more probability than without a {SAME_WEIGHT}."
         )
         return Conclusion(answer, summary)
@@ -195,6 +185,21 @@ class Flips(SimpleTrial):
             "Serrano & Smith 2019, Table 2.",
         )
         return {"decision flips": chart}
+
+
+def removal_figures(table: pa.Table) -> dict[str, Estimate]:
+    """From what was measured text by text, or step by step."""
+    delta = column(table, "delta_js")
+    heaviest, same = column(table, "lost_heaviest"), column(table, "lost_same_weight")
+    return {
+        Removal.keys["difference"]: mean(delta, (-LARGEST_JSD, LARGEST_JSD)),
+        NEGATIVE: share(delta < 0),
+        "mean JS, heaviest": mean(column(table, "js_heaviest"), (0, LARGEST_JSD)),
+        "mean JS, random": mean(column(table, "js_random"), (0, LARGEST_JSD)),
+        f"{LOST}, heaviest": mean(heaviest, (-1, 1)),
+        Removal.keys["null"]: mean(same, (-1, 1)),
+        Removal.keys["mass-matched"]: mean(heaviest - same, (-2, 2)),
+    }
 
 
 def _lost(before: Float[Tensor, "batch classes"], after: Float[Tensor, "batch classes"]) -> Float[Tensor, "batch"]:

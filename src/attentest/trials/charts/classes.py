@@ -34,6 +34,11 @@ def class_groups(table: pa.Table) -> list[ClassGroup]:
     return [*groups, ClassGroup(others, ~np.isin(predicted, kept))]
 
 
+def one_group(table: pa.Table) -> list[ClassGroup]:
+    """All rows together, where there are no classes."""
+    return [ClassGroup("all pairs", np.ones(len(table), bool))]
+
+
 def _order(table: pa.Table, counts: Counter[str]) -> list[str]:
     stored = classes_of(table)
     return sorted(counts) if stored is None else stored

@@ -9,7 +9,7 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from attentest.trials.base import BIN_NAMES, Chart, column, words
-from attentest.trials.charts.classes import class_groups
+from attentest.trials.charts.classes import class_groups, one_group
 from attentest.trials.charts.frame import CLICKED, colour, fading, frame, number, see_through, tooltip, unless_faded
 
 POINTS = 81  # of the grid on which a density is drawn
@@ -35,11 +35,13 @@ def density(values: Float[np.ndarray, "texts"], largest: float) -> tuple[np.ndar
     return grid, found / np.trapezoid(found, grid)
 
 
-def violins_by_bin(table: pa.Table, value: str, title: str, description: str, largest: float = 1.0) -> Chart:
+def violins_by_bin(
+    table: pa.Table, value: str, title: str, description: str, largest: float = 1.0, by_class: bool = True
+) -> Chart:
     """Of two classes the first lies above the line of its bin and the second below it (Wiegreffe & Pinter 2019
     Fig. 3); more lie on one
     another. Each is as high as its own peak; a line marks its median."""
-    groups = class_groups(table)
+    groups = class_groups(table) if by_class else one_group(table)
     values, bins = column(table, value), words(table, "bin")
     rows: list[dict[str, Any]] = []
     totals = []
@@ -51,8 +53,8 @@ def violins_by_bin(table: pa.Table, value: str, title: str, description: str, la
             if len(found):
                 rows.append({"class": group.name, "bin": name, **_violin(found, largest, place, side, len(groups))})
     names = [group.name for group in groups]
-    shown = {"color": colour("class", "predicted", names)}
-    told = {"class": "predicted", "bin": "largest weight", "n": "texts|,", "median": f"median of {title}|.3f"}
+    shown = {"color": colour("class", "predicted" if by_class else None, names)}
+    told = {"class": "predicted" if by_class else "of", "bin": "largest weight", "n": "texts|,", "median": f"median of {title}|.3f"}
     labels = [[name, f"n = {total:,}"] for name, total in zip(BIN_NAMES, totals, strict=True)]
     axis = {"values": list(range(len(BIN_NAMES))), "labelExpr": f"{labels}[datum.value]", "grid": False, "ticks": False}
     y = number("edge", "largest attention weight", [-0.5, len(BIN_NAMES) - 0.5]) | {"axis": axis, "stack": None}

@@ -5,6 +5,8 @@ from __future__ import annotations
 OF_TRANSLATION = {
     "alignment": "attentest.trials.of_translation.alignment:Alignment",
     "translation-uniform": "attentest.trials.of_translation.uniform:TranslationUniform",
+    "translation-permutation": "attentest.trials.of_translation.permutation:TranslationPermutation",
+    "translation-removal": "attentest.trials.of_translation.removal:TranslationRemoval",
 }
 PREFIX = "translation-"  # of those whose question is also put to models of texts with labels
 
