@@ -16,7 +16,11 @@ ENOUGH = 0.8  # of what a model without attention gains over the most frequent c
 SKEWED = 0.8  # share of the most frequent class from which accuracy says little
 CHANCE = 0.5  # AUC
 BASELINE = "TF-IDF with logistic regression"
-OPEN = {"unclear": "Inconclusive", "not tested": "Not tested", "does not apply": "Does not apply"}  # answer -> how the lead calls it
+OPEN = {
+    "unclear": "Inconclusive",
+    "not tested": "Not tested",
+    "does not apply": "Does not apply",
+}  # answer -> how the lead calls it
 
 
 def facts_of(about: ModelResult) -> list[tuple[str, str]]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from attentest.corpora.corpus import Corpus
 from attentest.engine.plan import Plan, Step
 from attentest.errors import InputError
+from attentest.files import hash_of
 from attentest.studies.expand import STEPS, StudyPlan, is_translator, mean_tokens, prepare
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.base import BASE
 from attentest.studies.results import EXPERIMENT, INSTANCES, RUN, TRIAL, ResultRef
 from attentest.studies.schema import OF_PLACE, Study
+from attentest.translation.folder import FILES
+from attentest.translation.run import TranslationRun
 from attentest.translation.settings import TranslationSettings, sort_translation_settings
 from attentest.trials import make_trial, trial_class
 from attentest.trials.instances import HEAT_MAPS
@@ -23,6 +26,7 @@ from attentest.trials.of_translation.base import TranslationTrial
 # seconds on one core of a token in training, for the default size of each model, and of a token of a trial: rough
 TRAINING_COST, TRIAL_COST = 7e-4, 1e-3
 # what published tables call our models
+WORDS = 15.0  # of a sentence, where nobody counted them
 NAMES = {"bahdanau": "rnn-translation+additive", "luong": "rnn-translation+luong", "transformer": "transformer"}
 
 
@@ -45,11 +49,34 @@ def add_translations(found: StudyPlan, source: str, options: Mapping[str, Any], 
         for seed in study.seeds:
             given = {**own, **model, "seed": seed}
             settings = sort_translation_settings(corpus, given)
-            _Block(chosen, found.plan, corpus, prepared, given, settings, found.device).add(found.results)
+            sizes = _Sizes(mean_tokens(corpus) / 2, *(int((corpus.split == one).sum()) for one in ("train", "test")))
+            block = _Block(chosen, found.plan, corpus.name, sizes, settings, found.device, given, prepared)
+            block.add(found.results)
+
+
+def add_translation_run(found: StudyPlan, run: TranslationRun) -> None:
+    """A finished run alone: what needs no training."""
+    corpus, settings = run.record.corpus, run.record.settings
+    found.first_models[corpus.name] = name_of(settings)
+    found.fingerprints[str(run.path)] = corpus.fingerprint
+    hashes = {name: hash_of(run.path / name) for name in FILES if (run.path / name).is_file()}
+    places = {"path": str(run.path.resolve())}
+    taken = found.plan.add(f"take {run.path.name}", f"{STEPS}.taken:run", {"files": hashes}, places=places)
+    sizes = _Sizes(WORDS, corpus.rows.get("train", 0), run.translations.num_rows)
+    _Block(found.study, found.plan, corpus.name, sizes, settings, found.device, taken=taken).add(found.results)
 
 
 def name_of(settings: TranslationSettings) -> str:
     return NAMES[settings.model.model]
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """For the estimate of time alone."""
+
+    tokens: float  # of a sentence
+    train: int  # pairs
+    test: int
 
 
 @dataclass
@@ -58,15 +85,16 @@ class _Block:
 
     study: Study
     plan: Plan
-    corpus: Corpus
-    prepared: Step
-    given: Mapping[str, Any]
+    corpus: str
+    sizes: _Sizes
     settings: TranslationSettings
     device: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    prepared: Step | None = None  # the corpus; without it nothing can be trained
+    taken: Step | None = None  # a finished run that is the base
 
     def add(self, results: dict[ResultRef, Step]) -> None:
-        self.tokens = mean_tokens(self.corpus)
-        self.trained = {BASE: self._train(BASE, self.given)}
+        self.trained = {BASE: self.taken or self._train(BASE, self.given)}
 
         def add(kind: str, name: str, step: Step) -> None:
             results[self._ref(str(len(results)), kind, name)] = step
@@ -84,7 +112,7 @@ class _Block:
     @property
     def label(self) -> str:
         seed = self.settings.training.seed
-        return f"{self.corpus.name} {self.settings.model.model}" + (f" seed {seed}" if seed else "")
+        return f"{self.corpus} {self.settings.model.model}" + (f" seed {seed}" if seed else "")
 
     def _ref(self, role: str, kind: str, name: str) -> ResultRef:
         seed = self.settings.training.seed
@@ -93,7 +121,7 @@ class _Block:
             kind=kind,
             name=name,
             block=self.label,
-            corpus=self.corpus.name,
+            corpus=self.corpus,
             model=name_of(self.settings),
             projection="softmax",
             seed=seed,
@@ -101,8 +129,8 @@ class _Block:
         )
 
     def _train(self, label: str, given: Mapping[str, Any]) -> Step:
-        rows = int((self.corpus.split == "train").sum())
-        seconds = rows * self.tokens / 2 * self.settings.training.epochs * TRAINING_COST
+        assert self.prepared is not None
+        seconds = self.sizes.train * self.sizes.tokens * self.settings.training.epochs * TRAINING_COST
         return self.plan.add(
             f"train {self.label}" + ("" if label == BASE else f", {label}"),
             f"{STEPS}.translation_training:run",
@@ -116,7 +144,6 @@ class _Block:
         own = {key: value for key, value in settings.items() if key not in OF_PLACE}
         texts = settings.get("texts", self.study.texts)
         kind = trial_class(name)
-        rows = int((self.corpus.split == "test").sum())
         return self.plan.add(
             f"{name} of {self.label}",
             f"{STEPS}.translation_trial:run",
@@ -124,7 +151,7 @@ class _Block:
             {"run": self.trained[BASE]},
             modules=(kind.__module__,),
             places={"device": self.device},
-            seconds=min(rows, texts or rows) * self.tokens * TRIAL_COST * kind.cost,
+            seconds=min(self.sizes.test, texts or self.sizes.test) * self.sizes.tokens * TRIAL_COST * kind.cost,
         )
 
     def _experiment(self, name: str, settings: Mapping[str, Any]) -> Step:

@@ -3,7 +3,15 @@
 from attentest.studies.verdict.calibration import Calibration, Rates, calibration
 from attentest.studies.verdict.criterion import Criterion, Definition
 from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
-from attentest.studies.verdict.judge import Ruling, Verdict, check_failures, check_thresholds, failed, judge, judge_translation
+from attentest.studies.verdict.judge import (
+    Ruling,
+    Verdict,
+    check_failures,
+    check_thresholds,
+    failed,
+    judge,
+    judge_translation,
+)
 
 __all__ = [
     "CRITERIA",

@@ -40,7 +40,9 @@ class TranslationRemoval(TranslationTrial):
     name: ClassVar[str] = "translation-removal"
     number: ClassVar[str] = "T9"
     keys: ClassVar[Mapping[str, str]] = Removal.keys
-    question: ClassVar[str] = "Does removing the most attended source token change a step more than removing a random one?"
+    question: ClassVar[str] = (
+        "Does removing the most attended source token change a step more than removing a random one?"
+    )
     source: ClassVar[str] = "Vashishth et al. 2019 §4.2, Fig. 3 (translation); Serrano & Smith 2019 §4.1"
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (

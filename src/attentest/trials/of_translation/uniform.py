@@ -17,7 +17,15 @@ from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.of_translation.base import TranslationTrial, Watch
 from attentest.trials.of_translation.changed import Changed
 from attentest.trials.of_translation.forced import forced_changes
-from attentest.trials.of_translation.free import BLEU, COUNTS, DIFFERENCE, bleu_figures, counts_of, named_figures, spelled
+from attentest.trials.of_translation.free import (
+    BLEU,
+    COUNTS,
+    DIFFERENCE,
+    bleu_figures,
+    counts_of,
+    named_figures,
+    spelled,
+)
 from attentest.trials.of_translation.subject import TranslationSubject
 
 VARIANTS = (UNIFORM, RANDOM, PERMUTED, DROPPED)
@@ -31,6 +39,10 @@ class TranslationUniform(TranslationTrial):
 
     name: ClassVar[str] = "translation-uniform"
     number: ClassVar[str] = "T1"
+    keys: ClassVar[Mapping[str, str]] = {
+        "steps": f"{STEPS}, {UNIFORM}",
+        "change": f"{DIFFERENCE}, {UNIFORM}",
+    }
     question: ClassVar[str] = "Does the model need its weights on the source, or do other weights translate as well?"
     source: ClassVar[str] = "Vashishth et al. 2019 §4.1, Table 3 (inference only)"
     how_to_read: ClassVar[str] = (
