@@ -60,9 +60,7 @@ def bleu_bootstrap(base: Counts, others: Mapping[str, Counts], seed: int = 0) ->
         drawn = corpus_bleu(sums.reshape(-1, *systems.shape[1:]))
     scores = [_estimate(value, found, n) for value, found in zip(whole, drawn.T, strict=True)]
     gaps = [_estimate(value - whole[0], found - drawn[:, 0], n) for value, found in zip(whole, drawn.T, strict=True)]
-    return BleuFigures(
-        scores[0], dict(zip(others, scores[1:], strict=True)), dict(zip(others, gaps[1:], strict=True))
-    )
+    return BleuFigures(scores[0], dict(zip(others, scores[1:], strict=True)), dict(zip(others, gaps[1:], strict=True)))
 
 
 def _drawn_times(n: int, seed: int) -> Iterator[Float[np.ndarray, "samples sentences"]]:

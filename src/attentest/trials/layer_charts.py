@@ -16,9 +16,7 @@ SITE = r"([\w.-]{1,60})"  # in names of columns and of the summary
 KIND = f"({'|'.join(KINDS)})"
 
 
-def curves_of_layers(
-    summary: Mapping[str, Estimate], measure: str, axis: str, description: str
-) -> dict[str, Chart]:
+def curves_of_layers(summary: Mapping[str, Estimate], measure: str, axis: str, description: str) -> dict[str, Chart]:
     """A measure by the number of changed layers, a chart for each direction (and stack); with 0 it is the model's."""
     rows: dict[str, list[dict[str, Any]]] = {}
     for name, estimate in summary.items():
@@ -31,9 +29,7 @@ def curves_of_layers(
         if n == "1":
             of_kind.append(_point(kind, 0, summary[measure]))
         of_kind.append(_point(kind, int(n), estimate))
-    return {
-        title: lines(of_chart, "layers changed", axis, description, bands=True) for title, of_chart in rows.items()
-    }
+    return {title: lines(of_chart, "layers changed", axis, description, bands=True) for title, of_chart in rows.items()}
 
 
 def bars_of_layers(summary: Mapping[str, Estimate], measure: str, axis: str, description: str) -> dict[str, Chart]:

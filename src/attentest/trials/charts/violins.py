@@ -54,7 +54,12 @@ def violins_by_bin(
                 rows.append({"class": group.name, "bin": name, **_violin(found, largest, place, side, len(groups))})
     names = [group.name for group in groups]
     shown = {"color": colour("class", "predicted" if by_class else None, names)}
-    told = {"class": "predicted" if by_class else "of", "bin": "largest weight", "n": "texts|,", "median": f"median of {title}|.3f"}
+    told = {
+        "class": "predicted" if by_class else "of",
+        "bin": "largest weight",
+        "n": "texts|,",
+        "median": f"median of {title}|.3f",
+    }
     labels = [[name, f"n = {total:,}"] for name, total in zip(BIN_NAMES, totals, strict=True)]
     axis = {"values": list(range(len(BIN_NAMES))), "labelExpr": f"{labels}[datum.value]", "grid": False, "ticks": False}
     y = number("edge", "largest attention weight", [-0.5, len(BIN_NAMES) - 0.5]) | {"axis": axis, "stack": None}

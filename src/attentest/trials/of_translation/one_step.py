@@ -89,11 +89,13 @@ def common_columns(subject: TranslationSubject, position: int, largest: Float[np
 
 
 def examined(table: pa.Table) -> tuple[pa.Table, list[str]]:
-    """The pairs in which weight can be moved at the examined step, and sentences about the step and about the others."""
+    """The pairs in which weight can be moved at the examined step, and sentences about it and the other pairs."""
     several, notes = with_several_items(table)
     reached = ~np.isnan(column(several, "max_attention"))
     position = int(column(table, POSITION)[0])
-    about = [f"Examined is the step of target token {position}, the {PERCENTILE}th percentile of the references' lengths."]
+    about = [
+        f"Examined is the step of target token {position}, the {PERCENTILE}th percentile of the references' lengths."
+    ]
     if not reached.all():
         about.append(f"{int((~reached).sum()):,} pairs have a shorter reference; they are left out.")
     return several.filter(pa.array(reached)), about + notes

@@ -17,7 +17,15 @@ from attentest.trials.charts import bars, box, boxes, interval
 from attentest.trials.of_translation.base import TranslationTrial, Watch
 from attentest.trials.of_translation.changed import Changed
 from attentest.trials.of_translation.forced import forced_changes
-from attentest.trials.of_translation.free import BLEU, COUNTS, DIFFERENCE, bleu_figures, counts_of, named_figures, spelled
+from attentest.trials.of_translation.free import (
+    BLEU,
+    COUNTS,
+    DIFFERENCE,
+    bleu_figures,
+    counts_of,
+    named_figures,
+    spelled,
+)
 from attentest.trials.of_translation.subject import TranslationSubject
 
 VARIANTS = (UNIFORM, RANDOM, PERMUTED, DROPPED)
@@ -34,10 +42,10 @@ class TranslationUniform(TranslationTrial):
     question: ClassVar[str] = "Does the model need its weights on the source, or do other weights translate as well?"
     source: ClassVar[str] = "Vashishth et al. 2019 §4.1, Table 3 (inference only)"
     how_to_read: ClassVar[str] = (
-        "A large loss of BLEU means that the translation depends on the weights. Free decoding adds up the errors of all "
-        "steps; the figures at a forced prefix show how far a step is changed while the tokens before it stay right. A "
-        "loss does not show that the heaviest source token is the reason for a word: the model was not trained with such "
-        "weights, and they disturb every step."
+        "A large loss of BLEU means that the translation depends on the weights. Free decoding adds up the errors of "
+        "all steps; the figures at a forced prefix show how far a step is changed while the tokens before it stay "
+        "right. A loss does not show that the heaviest source token is the reason for a word: the model was not "
+        "trained with such weights, and they disturb every step."
     )
     headline: ClassVar[str] = f"{DIFFERENCE}, {UNIFORM}"
 
@@ -81,9 +89,9 @@ class TranslationUniform(TranslationTrial):
         losses = ", ".join(f"{summary[f'{DIFFERENCE}, {kind}'].value:+.1f} {kind}" for kind in VARIANTS)
         lower = "lower" if summary[self.headline].high < 0 else "do not clearly lower"
         answer = (
-            f"Uniform weights on the source {lower} the BLEU of {summary[BLEU]}. Change of BLEU by weights: {losses}. At a "
-            f"forced prefix, uniform weights change the likeliest token in a share of {summary[f'{STEPS}, {UNIFORM}']} of "
-            "the steps."
+            f"Uniform weights on the source {lower} the BLEU of {summary[BLEU]}. Change of BLEU by weights: {losses}. "
+            f"At a forced prefix, uniform weights change the likeliest token in a share of "
+            f"{summary[f'{STEPS}, {UNIFORM}']} of the steps."
         )
         return Conclusion(answer, summary)
 
