@@ -36,7 +36,7 @@ def bleu(translations: Sequence[str], references: Sequence[str], *, lower: bool,
 def bleu_counts(
     translations: Sequence[str], references: Sequence[str], *, lower: bool, tokenize: str = "13a"
 ) -> Int[np.ndarray, "sentences counted"]:
-    """What BLEU adds up over sentences: words, words of the reference, n-grams that match, n-grams (of 1 to 4 words)."""
+    """What BLEU adds up over sentences: words, words of the reference, n-grams of 1 to 4 words that match, n-grams."""
     # the library gives them to its own tests of significance only
     found = _bleu(lower, tokenize)._extract_corpus_statistics(list(translations), [list(references)])
     return np.array(found, np.int64)

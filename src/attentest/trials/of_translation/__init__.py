@@ -7,6 +7,8 @@ OF_TRANSLATION = {
     "translation-uniform": "attentest.trials.of_translation.uniform:TranslationUniform",
     "translation-permutation": "attentest.trials.of_translation.permutation:TranslationPermutation",
     "translation-removal": "attentest.trials.of_translation.removal:TranslationRemoval",
+    "translation-layers": "attentest.trials.of_translation.layers:TranslationLayers",
+    "translation-words": "attentest.trials.of_translation.words:TranslationWords",
 }
 PREFIX = "translation-"  # of those whose question is also put to models of texts with labels
 

@@ -89,7 +89,7 @@ def common_columns(subject: TranslationSubject, position: int, largest: Float[np
 
 
 def examined(table: pa.Table) -> tuple[pa.Table, list[str]]:
-    """The pairs in which weight can be moved at the examined step, and sentences about the step and about the others."""
+    """The pairs in which weight can be moved at the examined step, and sentences about it and the other pairs."""
     several, notes = with_several_items(table)
     reached = ~np.isnan(column(several, "max_attention"))
     position = int(column(table, POSITION)[0])

@@ -43,8 +43,8 @@ class TranslationPermutation(TranslationTrial):
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
         "A high median TVD means that the step's output depends on which source token has which weight. A value near 0 "
-        "means that the word follows from the words before it, or that all states of the source carry the same. Only one "
-        "step is changed, at the same place in all pairs; translation-uniform changes all steps."
+        "means that the word follows from the words before it, or that all states of the source carry the same. Only "
+        "one step is changed, at the same place in all pairs; translation-uniform changes all steps."
     )
     headline: ClassVar[str] = MOVED
     keys: ClassVar[Mapping[str, str]] = {"moved": MOVED}

@@ -46,10 +46,10 @@ class TranslationRemoval(TranslationTrial):
     source: ClassVar[str] = "Vashishth et al. 2019 §4.2, Fig. 3 (translation); Serrano & Smith 2019 §4.1"
     moves_weight: ClassVar[bool] = True
     how_to_read: ClassVar[str] = (
-        "A ΔJS above 0 means that the step changes more without its heaviest source token than without a random one; it "
-        "should grow with the difference of their weights. More weight moves the output more whichever token has it; the "
-        "comparison with a random token of the same weight does not have this advantage. A small ΔJS may also mean that "
-        "the words before the step decide it."
+        "A ΔJS above 0 means that the step changes more without its heaviest source token than without a random one; "
+        "it should grow with the difference of their weights. More weight moves the output more whichever token has "
+        "it; the comparison with a random token of the same weight does not have this advantage. A small ΔJS may also "
+        "mean that the words before the step decide it."
     )
     headline: ClassVar[str] = Removal.keys["difference"]
 
@@ -92,8 +92,8 @@ class TranslationRemoval(TranslationTrial):
             return Conclusion(NOTHING_TO_MOVE, {}, notes)
         summary = removal_figures(table)
         answer = (
-            f"Without its heaviest source token the step's distribution changes by {summary[self.keys['difference']]} more "
-            f"(JS) than without a random one. Its likeliest token loses {summary[self.keys['mass-matched']]} more "
+            f"Without its heaviest source token the step's distribution changes by {summary[self.keys['difference']]} "
+            f"more (JS) than without a random one. Its likeliest token loses {summary[self.keys['mass-matched']]} more "
             "probability than without a random token with the same weight."
         )
         return Conclusion(answer, summary, notes)

@@ -46,10 +46,10 @@ class TranslationUniform(TranslationTrial):
     question: ClassVar[str] = "Does the model need its weights on the source, or do other weights translate as well?"
     source: ClassVar[str] = "Vashishth et al. 2019 §4.1, Table 3 (inference only)"
     how_to_read: ClassVar[str] = (
-        "A large loss of BLEU means that the translation depends on the weights. Free decoding adds up the errors of all "
-        "steps; the figures at a forced prefix show how far a step is changed while the tokens before it stay right. A "
-        "loss does not show that the heaviest source token is the reason for a word: the model was not trained with such "
-        "weights, and they disturb every step."
+        "A large loss of BLEU means that the translation depends on the weights. Free decoding adds up the errors of "
+        "all steps; the figures at a forced prefix show how far a step is changed while the tokens before it stay "
+        "right. A loss does not show that the heaviest source token is the reason for a word: the model was not "
+        "trained with such weights, and they disturb every step."
     )
     headline: ClassVar[str] = f"{DIFFERENCE}, {UNIFORM}"
 
@@ -93,9 +93,9 @@ class TranslationUniform(TranslationTrial):
         losses = ", ".join(f"{summary[f'{DIFFERENCE}, {kind}'].value:+.1f} {kind}" for kind in VARIANTS)
         lower = "lower" if summary[self.headline].high < 0 else "do not clearly lower"
         answer = (
-            f"Uniform weights on the source {lower} the BLEU of {summary[BLEU]}. Change of BLEU by weights: {losses}. At a "
-            f"forced prefix, uniform weights change the likeliest token in a share of {summary[f'{STEPS}, {UNIFORM}']} of "
-            "the steps."
+            f"Uniform weights on the source {lower} the BLEU of {summary[BLEU]}. Change of BLEU by weights: {losses}. "
+            f"At a forced prefix, uniform weights change the likeliest token in a share of "
+            f"{summary[f'{STEPS}, {UNIFORM}']} of the steps."
         )
         return Conclusion(answer, summary)
 
