@@ -33,7 +33,8 @@ WORDS, SURE = "target words", "sure links"  # columns: the links that are made, 
 HITS, SURE_HITS = "links found", "sure links found"  # columns, for each of the ways to make links
 GIVE = (
     "it needs links between words. Give them as the setting links (-o links=FILE): a Parquet file with the columns "
-    "source, target and alignment, or lines of i-j links next to source_words and target_words, the files of tokenised sentences"
+    "source, target and alignment, or lines of i-j links next to source_words and target_words, the "
+    "files of tokenised sentences"
 )
 
 
