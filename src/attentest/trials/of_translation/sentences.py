@@ -1,4 +1,4 @@
-"""Single sentences: the translation under the model's own weights and under others, and the weights of every site."""
+"""Single sentences: the translation under the model's own weights and under others, and the weights on the source."""
 
 from __future__ import annotations
 
@@ -7,28 +7,38 @@ from pathlib import Path
 
 import numpy as np
 
+from attentest.display.heatmaps import Grid
+from attentest.errors import InputError
 from attentest.files import read_as, write_json
-from attentest.translation.settings import KINDS
+from attentest.translation.compare import compared
+from attentest.translation.pictures import maps_of
 from attentest.trials.of_translation.subject import TranslationSubject
 
 FILE = "translations.json"
 SHOWN = 12  # sentences, a random sample
-OWN = "own"
-OTHERS = tuple(kind for kind in KINDS if kind != "given")
 DIGITS = 4  # of a weight
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """`weights` are those of each source site, heads × target tokens × source tokens, as the translation was made."""
+    """`weights` are those on the source of each layer and head as the translation was made: target × source tokens."""
 
     id: str
-    source: str
     reference: str
+    source: str
     translations: dict[str, str]  # by the weights: own, uniform …
     source_tokens: list[str]
     target_tokens: list[str]
-    weights: dict[str, list[list[list[float]]]]
+    weights: dict[str, list[list[float]]]
+    shown: str  # the layer or head that is seen first
+
+    def grid(self) -> Grid:
+        views = {name: np.array(rows, float) for name, rows in self.weights.items()}
+        shape = (len(self.target_tokens), len(self.source_tokens))
+        if self.shown not in views or any(view.shape != shape for view in views.values()):
+            raise InputError(f"{FILE} is damaged: the weights of {self.id} do not fit its tokens.")
+        own = next(iter(self.translations.values()), "")
+        return Grid(self.id, self.source, own, self.source_tokens, self.target_tokens, views, self.shown)
 
 
 @dataclass(frozen=True)
@@ -46,25 +56,22 @@ def read_sentences(path: Path) -> Sentences:
 def sentences(subject: TranslationSubject, count: int = SHOWN, seed: int = 0) -> Sentences:
     """A random sample of the subject's pairs."""
     chosen = np.sort(np.random.default_rng(seed).permutation(len(subject))[:count]).tolist()
-    texts = [subject.source_texts[place] for place in chosen]
+    texts, ids = ([column[place] for place in chosen] for column in (subject.source_texts, subject.ids))
     device = str(subject.device)
     own = subject.run.translate(texts, with_weights=True, device=device)
-    others = {kind: subject.run.translate(texts, weights=kind, seed=seed, device=device) for kind in OTHERS}
+    others = compared(subject.run, texts, seed=seed, device=device)
     return Sentences(
         [
             Sentence(
-                subject.ids[place],
-                texts[number],
+                grid.id,
                 subject.references[place],
-                {OWN: own[number].text} | {kind: found[number].text for kind, found in others.items()},
-                list(own[number].source_tokens),
-                list(own[number].target_tokens),
-                {
-                    site: np.round(values.astype(float), DIGITS).tolist()
-                    for site, values in own[number].weights.items()
-                    if site in subject.run.model.source_sites
-                },
+                grid.source,
+                other.translations,
+                list(grid.columns),
+                list(grid.rows),
+                {name: np.round(view.astype(float), DIGITS).tolist() for name, view in grid.views.items()},
+                grid.shown,
             )
-            for number, place in enumerate(chosen)
+            for place, grid, other in zip(chosen, maps_of(own, ids=ids), others, strict=True)
         ]
     )
