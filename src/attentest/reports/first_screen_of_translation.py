@@ -13,11 +13,7 @@ from attentest.studies.verdict.judge import NO, UNTESTED, YES, Summaries
 from attentest.trials.of_translation.free import BLEU
 from attentest.trials.of_translation.uniform import TranslationUniform
 
-NAMES = {
-    "bleu": "BLEU of greedy translations, sacrebleu's",
-    "bleu_words": "BLEU of the words as attentest cuts them",
-    "chrf": "chrF, sacrebleu's",
-}
+NAMES = {"bleu": "BLEU", "chrf": "chrF"}
 
 
 def first_screen_of_translation(about: ModelResult, summaries: Summaries, verdicts: Sequence[Verdict]) -> FirstScreen:
@@ -53,12 +49,13 @@ def _advice(answers: dict[str, str]) -> list[str]:
 
 
 def _scores(about: ModelResult, summaries: Summaries) -> list[Score]:
+    texts = f"of greedy translations of all {about.texts:,} test pairs"
     found = [
-        Score(name.replace("_", " "), Estimate(value, math.nan, math.nan, about.texts), f"{NAMES.get(name, name)}")
+        Score(NAMES[name], Estimate(value, math.nan, math.nan, about.texts), f"{texts}, by sacrebleu")
         for name, value in about.metrics.items()
-        if value is not None
+        if value is not None and name in NAMES
     ]
     examined = summaries.get((TRIAL, TranslationUniform.name), {}).get(BLEU)
     if examined is not None:
-        found.append(Score("examined pairs", examined, f"BLEU of the {examined.n:,} pairs that the trials use"))
+        found.append(Score("examined pairs", examined, f"BLEU of the {examined.n:,} that the trials use"))
     return found

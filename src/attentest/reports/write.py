@@ -73,7 +73,7 @@ def _bring_tables(source: Path, target: Path) -> None:
         raise InputError(f"{source} is not a folder; remove it.")
     make_folder(target)
     with writing(target.parent.parent):
-        for file in source.glob("*.parquet"):
+        for file in (*source.glob("*.parquet"), *source.glob("*.json")):
             if file.is_file() and not file.is_symlink():
                 link_or_copy(file, target / file.name)
 

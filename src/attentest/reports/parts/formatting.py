@@ -53,6 +53,8 @@ def _digits(value: float) -> str:
         return f"{value:,.0f}"
     if abs(value) >= 100:
         return f"{value:.1f}"
+    if abs(value) >= 10:
+        return f"{value:.2f}"
     # a difference of rounding errors is none
     return f"{value:.1e}" if 1e-12 < abs(value) < 0.0005 else f"{value + 0.0:.3f}"
 
