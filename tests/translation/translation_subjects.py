@@ -40,7 +40,8 @@ def varied_corpus(rows: int = 60) -> Corpus:
 def trained(folder: Path, **settings: object) -> Path:
     """A run that is finished after an epoch; its folder."""
     fast = TINY | {"epochs": 1, "select_by": "loss", "min_frequency": 1} | settings
-    return attentest.train_translation(varied_corpus(), folder, **fast).path
+    with torch.enable_grad():
+        return attentest.train_translation(varied_corpus(), folder, **fast).path
 
 
 def subject_on(
