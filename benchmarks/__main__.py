@@ -59,6 +59,8 @@ BENCHMARKS: dict[str, tuple[Any, ...]] = {
     "self-attention-leave-one-out-short": ("benchmarks.self_attention:leave_one_out", 16, None),
     "inseq-attention": ("benchmarks.peers:attention",),  # these only where inseq is installed
     "inseq-gradients": ("benchmarks.peers:gradients",),
+    "translation-training": ("benchmarks.translation:training",),
+    "translation-searches": ("benchmarks.translation:searches",),
     "two-workers": ("benchmarks.engine:two_workers",),
     "memory": ("benchmarks.memory:million_rows",),
     "all-trials": ("benchmarks.all_trials:imdb_like",),

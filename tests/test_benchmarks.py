@@ -20,6 +20,8 @@ from benchmarks.training import DIMENSION, Twin, Work, made_up
 
 from attentest.models import Classifier, ModelSettings
 from attentest.text.batches import make_batch
+from attentest.translation.data import make_pairs
+from attentest.translation.search import shifted
 
 
 def test_the_twin_of_training_is_the_same_model() -> None:
@@ -124,3 +126,18 @@ def test_a_million_rows_stay_under_two_gigabytes(tmp_path: Path) -> None:
     rows, peak = peak_memory(tmp_path / "million.csv")
     assert rows == ROWS
     assert peak < LIMIT
+
+
+def test_the_plain_twin_of_translation_gives_the_same_logits() -> None:
+    from benchmarks import translation as bench
+
+    data = bench.made_up()
+    model = bench._model(data).eval()
+    places = data.of_split("train")[:5]
+    batch = make_pairs(data, places)
+    sources = batch.sources
+    with torch.no_grad():
+        ours = model.project(model.forced(model.encode(sources.ids, sources.mask), shifted(batch.targets)))
+        theirs = bench.Twin(model).logits(sources.ids, sources.mask, batch.targets)
+    # float32 in products of other shapes
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-4)

@@ -15,6 +15,7 @@ from attentest.measures.jackknife import jackknife
 from attentest.measures.means import Bounds, mean_limits
 from attentest.measures.spearman import spearman
 from attentest.studies.cells import f1_over_texts
+from attentest.trials.exchange import NOBODY, over_pairs, partners_of
 from benchmarks.coverage.row import RATES, SIGNED, UNIT, Coverage, of_estimates, of_limits
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
@@ -183,6 +184,23 @@ def of_information(follows: float, n: int, simulations: int, seed: int = 0) -> I
         yield of_estimates("information", data, n, [each[place] for each in found], float(truth[place]))
 
 
+def of_exchanges(rate: float, n: int, simulations: int, seed: int = 0) -> Coverage:
+    """The position of the trial exchange, ½ on average: texts of two classes are drawn as pairs, and each has a pull of
+    its own on what it gets and on what it gives."""
+    generator = np.random.default_rng(seed)
+    found, texts = [], np.arange(n)
+    for _ in range(simulations):
+        decided = (generator.random(n) < rate).astype(int)
+        gives, gets = generator.normal(0.5, 0.4, (2, n))
+        partners = partners_of(decided, texts, int(generator.integers(2**31)))
+        there = partners != NOBODY
+        top = np.where(there, gets + gives[partners] + generator.normal(0, 0.2, n), np.nan)
+        bottom = np.where(there, 2.0 + generator.normal(0, 0.1, n), np.nan)
+        pair = np.where(there, np.minimum(texts, partners), np.nan)
+        found.append(ratio(over_pairs(pair, top), over_pairs(pair, bottom)))
+    return of_estimates("position of exchanges", f"{rate:g} in the rarer class", n, found, 0.5)
+
+
 def _texts(generator: np.random.Generator, n: int, follows: float) -> States:
     """Texts of eight states of six kinds; two kinds tell the output, and a text has one of them."""
     outputs = generator.integers(0, 2, n)
@@ -204,5 +222,6 @@ def rows(n: int, simulations: int) -> Iterator[Coverage]:
     yield from (of_correlations(rho, n, simulations) for rho in (0, 0.5, 0.9))
     for decisions in DECISIONS:
         yield from of_f1(decisions, n, simulations)
+    yield from (of_exchanges(rate, n, simulations) for rate in (0.1, 0.3, 0.5))
     for follows in (0, 3):
         yield from of_information(follows, n, simulations)

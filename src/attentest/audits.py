@@ -22,6 +22,7 @@ from attentest.publish import alone_in, link_or_copy, replacing
 from attentest.reports.result import Page
 from attentest.reports.write import add_page
 from attentest.studies.audit import BUDGETS, plan_audit
+from attentest.studies.audit_of_translation import plan_translation_audit
 from attentest.studies.expand import Finished, StudyPlan
 from attentest.studies.folder import PAGE, RESULTS, check_free
 from attentest.studies.results import RUN, SUMMARY, TRIAL, FindingRef, ModelResult, Summary, read_summary
@@ -34,10 +35,12 @@ from attentest.training.folder import AUDITED, FILES
 from attentest.training.keywords import SettingsGiven, takes
 from attentest.training.run import Run, choose_device, run_folder
 from attentest.training.settings import plain
-from attentest.translation.folder import refuse_translation_run
+from attentest.translation.folder import FILES as TRANSLATION_FILES
+from attentest.translation.run import TranslationRun
 from attentest.trials import TRIALS, hold, make_trial
 from attentest.trials.finding import Finding
 from attentest.trials.instances import HEAT_MAPS, instances
+from attentest.trials.of_translation.asked import asked_of_translation
 from attentest.trials.scores import usable
 from attentest.trials.subject import SUBJECT, Subject
 
@@ -100,7 +103,7 @@ class AuditGiven(CorpusGiven, SettingsGiven, total=False):
 
 # the rest is None: as the budget, the corpus or `train` has it
 USUAL = {"budget": "quick", "device": "auto", "dtype": AUTO, "controls": True}
-Source = Any  # a path, a corpus's name, a Corpus, whatever `load` takes, a Run or a Subject
+Source = Any  # a path, a corpus's name, a Corpus, whatever `load` takes, a Run, a TranslationRun or a Subject
 
 
 @takes(AuditGiven, USUAL)
@@ -189,6 +192,8 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
             raise InputError(f"'{name}' is a parameter, not an option of the corpus; use `{name}={value!r}`.")
         columns[name] = value
     settings = {name: chosen[name] for name in SettingsGiven.__annotations__ if name in chosen}
+    if asked_of_translation(source):
+        return _planned_of_translation(source, chosen), None
     model = chosen.get("model")
     labels, dtype = chosen.get("labels"), chosen.get("dtype", AUTO)
     if isinstance(model, str | Path):
@@ -221,13 +226,26 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
     return planned, corpus
 
 
+def _planned_of_translation(source: TranslationRun | str | Path, chosen: Mapping[str, Any]) -> StudyPlan:
+    run = source if isinstance(source, TranslationRun) else TranslationRun(source)
+    for name, value in chosen.items():
+        if name not in ("budget", "texts", "device") and value not in ({}, USUAL.get(name)):
+            raise InputError(
+                f"`{name}` is for models of texts with labels; leave it out for the translation run {run.path}."
+            )
+    planned = plan_translation_audit(
+        run, chosen.get("budget", "quick"), chosen.get("texts"), chosen.get("device", "auto")
+    )
+    planned.settings = plain({name: chosen.get(name) for name in ("budget", "texts")})
+    return planned
+
+
 def _source(source: Source, columns: dict[str, Any]) -> tuple[str | Run | Corpus, Corpus | None, dict[str, Any]]:
     """What is audited, the corpus if it is in memory alone, and what is still to be told to `load`."""
     if isinstance(source, AttentionModel) or hasattr(source, "state_dict"):
         raise InputError(f"audit() got a model, {type(source).__name__}, without texts. {SUBJECT}")
     if isinstance(source, str | Path):
         folder = run_folder(Path(source))
-        refuse_translation_run(Path(source))
         return (str(source) if folder is None else Run(folder)), None, columns
     if isinstance(source, Run):
         return source, None, columns
@@ -244,7 +262,7 @@ def _bring_model(planned: StudyPlan, store: Store, results: Path) -> None:
     key = next(step.key for ref, step in planned.results.items() if ref.kind == RUN)
     if store.has(key):  # its training may have failed
         source = store.fetch(key)
-        for name in FILES:
+        for name in {*FILES, *TRANSLATION_FILES}:
             if (source / name).is_file():
                 make_folder((results / AUDITED / name).parent)
                 link_or_copy(source / name, results / AUDITED / name)

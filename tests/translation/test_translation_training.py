@@ -240,3 +240,16 @@ def test_bad_input_is_told(learned: TranslationRun) -> None:
             attentest.train_translation(toy_corpus(40), **SETTINGS | settings)
     with pytest.raises(InputError, match="texts with labels"):
         attentest.train_translation(attentest.load("planted", rows=40))
+
+
+def test_products_in_bfloat16_are_learned_from_and_nothing_is_kept_in_it(tmp_path: Path) -> None:
+    fine, coarse = (
+        attentest.train_translation(toy_corpus(), tmp_path / dtype, dtype=dtype, **TINY)
+        for dtype in ("float32", "bfloat16")
+    )
+    one, other = (run.model.state_dict() for run in (fine, coarse))
+    assert {value.dtype for value in other.values()} == {torch.float32}
+    gaps = [float((one[name] - other[name]).abs().max()) for name in one]
+    assert 0 < max(gaps)  # it is another arithmetic …
+    losses = [read_table(run.path / "history.parquet")["loss"][-1].as_py() for run in (fine, coarse)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.05)  # … with 8 bits of a number, which learns alike

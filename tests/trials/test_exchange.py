@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from benchmarks.coverage.texts import of_exchanges
 from word_model import WordModel
 
 import attentest
 from attentest.corpora import build_corpus
 from attentest.errors import InputError
-from attentest.measures.intervals import ratio
 from attentest.text import TextSettings, tokenize_corpus
 from attentest.text.batches import batch_of_sequences, make_batch
 from attentest.text.exchanged import exchanged
@@ -112,20 +112,8 @@ def test_pairs_are_what_figures_are_means_of() -> None:
 
 
 def test_intervals_cover_what_other_texts_would_give() -> None:
-    """Texts with a pull of their own as receivers and as givers, drawn anew again and again."""
-    generator = np.random.default_rng(3)
-    inside = []
-    for _ in range(400):
-        decided = (generator.random(60) < 0.3).astype(int)
-        gives, gets = generator.normal(0.5, 0.4, 60), generator.normal(0.5, 0.4, 60)
-        partners = partners_of(decided, np.arange(60), int(generator.integers(2**31)))
-        there = partners != NOBODY
-        top = np.where(there, gets + gives[partners] + generator.normal(0, 0.2, 60), np.nan)
-        bottom = np.where(there, 2.0 + generator.normal(0, 0.1, 60), np.nan)
-        pair = np.where(there, np.minimum(np.arange(60), partners), np.nan)
-        found = ratio(over_pairs(pair, top), over_pairs(pair, bottom))  # 1 / 2 in truth
-        inside.append(found.low <= 0.5 <= found.high)
-    assert np.mean(inside) >= 0.93 - 2 * (0.95 * 0.05 / 400) ** 0.5  # two standard errors of a share
+    found = of_exchanges(0.3, 60, 400, seed=3)
+    assert found.covered >= 0.93 - 2 * (0.95 * 0.05 / 400) ** 0.5, found  # two standard errors of a share
 
 
 def by_hand(margins: list[float], scores: list[float], texts: list[str]) -> Subject:

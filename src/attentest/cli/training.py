@@ -29,6 +29,7 @@ from attentest.cli.options import (
 from attentest.cli.signals import advise
 from attentest.cli.streams import say, say_json
 from attentest.cli.translation import check_labelled, report, train_on_translations, translation_options
+from attentest.cli.translation_maps import translation_maps
 from attentest.cli.views import Dtype, Head, Weights, seen_as
 from attentest.errors import InputError
 from attentest.models.pretrained.precision import AUTO
@@ -36,7 +37,7 @@ from attentest.settings import settings_of
 from attentest.training.settings import FINE_TUNING, GROUPS, known_settings
 
 if TYPE_CHECKING:
-    from attentest.display.heatmaps import Heatmaps
+    from attentest.display.heatmaps import Grids, Heatmaps
     from attentest.training.run import Run
 
 
@@ -163,7 +164,10 @@ def show(
         list[str] | None,
         Option(help="Second text that goes with --text, for a model of pairs; repeatable.", metavar="TEXT"),
     ] = None,
-    site: Annotated[str | None, Option(help="Layer of a pretrained encoder, such as encoder.0 [the last].")] = None,
+    site: Annotated[
+        str | None,
+        Option(help="Layer of a pretrained encoder (encoder.0) or of a translation run (across.0) [the last]."),
+    ] = None,
     head: Head = None,
     weights: Weights = None,
     html: Annotated[Path | None, Option(help="File to write a self-contained HTML page to.")] = None,
@@ -175,7 +179,21 @@ def show(
 ) -> None:
     """Show a model's attention as heat maps, in the terminal, as HTML or as SVG."""
     from attentest.training.run import choose_device
+    from attentest.translation.folder import is_translation_run
 
+    if any(map(is_translation_run, runs)):
+        refused = {"wrong": wrong, "second": second or None, "dtype": None if dtype == AUTO else dtype}
+        how: dict[str, Any] = {
+            "n": n,
+            "seed": seed,
+            "ids": id,
+            "site": site,
+            "head": head,
+            "weights": weights,
+            "device": device,
+        }
+        _say_maps(translation_maps(runs, text, refused=refused, **how), html, svg, as_json)
+        return
     where = choose_device(device)
     opened = [seen_as(attentest.open_run(run), site, head, weights, dtype=dtype) for run in runs]
     if where.type != "cpu":
@@ -189,15 +207,19 @@ def show(
         first = opened[0].heatmaps(n, ids=id, wrong=wrong, seed=seed)
         found = [first, *(run.heatmaps(ids=[one.id for one in first]) for run in opened[1:])]
     heatmaps = found[0] if len(opened) == 1 else _together(opened, found)
-    for path, content in ((html, heatmaps.html), (svg, heatmaps.svg)):
+    _say_maps(heatmaps, html, svg, as_json)
+
+
+def _say_maps(maps: Heatmaps | Grids, html: Path | None, svg: Path | None, as_json: bool) -> None:
+    for path, content in ((html, maps.html), (svg, maps.svg)):
         if path is not None:
             write(path, content())
     if as_json:
-        say_json([heatmap.as_dict() for heatmap in heatmaps])
+        say_json([one.as_dict() for one in maps])
     elif html is None and svg is None:
         from rich.console import Console
 
-        Console().print(heatmaps)
+        Console().print(maps)
 
 
 def _together(runs: Sequence[Run], found: Sequence[Heatmaps]) -> Heatmaps:

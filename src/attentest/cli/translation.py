@@ -84,6 +84,14 @@ def translate(
     out: Annotated[Path | None, Option(help="File to write the translations to, one in each line.")] = None,
     as_json: AsJson = False,
     *,
+    compare: Annotated[
+        bool,
+        Option(
+            "--compare",
+            help="Show each translation with the own, uniform, random, permuted and dropped weights; --out is a page.",
+            rich_help_panel=WEIGHTS,
+        ),
+    ] = False,
     given: Annotated[
         Path | None,
         Option(
@@ -97,6 +105,7 @@ def translate(
     **more: Any,
 ) -> None:
     """Translate with a trained model, if you like with other attention weights at every step."""
+    from attentest.cli.compared import say_compared
     from attentest.cli.terminal import TerminalListener
     from attentest.translation.given import read_given
 
@@ -112,14 +121,17 @@ def translate(
             listener.note(
                 f"{len(sources) - len(filled):,} of {len(sources):,} lines are empty, and so are their translations."
             )
-        found = opened.translate(
-            [sources[place] for place in filled],
-            given=read_given(given) if given is not None else (),
-            with_weights=as_json,
-            device=device,
-            listener=listener,
-            **chosen(more, (one.name for kind in (OtherWeights, Search) for one in settings_of(kind))),
-        )
+        texts = [sources[place] for place in filled]
+        how: dict[str, Any] = {"device": device, "listener": listener}
+        how |= chosen(more, (one.name for kind in (OtherWeights, Search) for one in settings_of(kind)))
+        if compare:
+            if "weights" in how or given is not None:
+                raise InputError("`compare` translates with all kinds of weights; leave out `weights` and `given`.")
+            rights = None if references is None else [references[place] for place in filled]
+            say_compared(opened, opened.compare(texts, **how), rights, out, as_json)
+            return
+        weights = read_given(given) if given is not None else ()
+        found = opened.translate(texts, given=weights, with_weights=as_json, **how)
     by_place = dict(zip(filled, found, strict=True))
     lines = [by_place[place].text if place in by_place else "" for place in range(len(sources))]
     _show(opened, lines, [by_place[place] for place in filled], references, out, as_json)

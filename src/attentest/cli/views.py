@@ -19,7 +19,9 @@ def _weights() -> Iterable[str]:
     return EXPLANATIONS
 
 
-Head = Annotated[int | None, Option(help="Head of a pretrained encoder that is looked at alone, from 0 [all].")]
+Head = Annotated[
+    int | None, Option(help="Head of a pretrained encoder, or of a translation run, looked at alone, from 0 [all].")
+]
 Weights = Annotated[
     str | None,
     Option(

@@ -23,7 +23,8 @@ _HEAD = (
 _NONE = "–"
 _READING = (
     "*yes* and *no* mean that the whole 95 % interval of the deciding figure meets or fails its threshold; *unclear*, "
-    "that the interval includes it or that no test tells the controls apart; *not tested*, that there is no figure.",
+    "that the interval includes it or that no test tells the controls apart; *not tested*, that there is no figure; "
+    "*does not apply*, that the definition is not about such models.",
     "Each verdict is about one definition of explanation and one corpus. A *yes* under one definition says nothing "
     "about the others.",
     "References are from the same run: the *null* is what attention that tells nothing gets, the *ceiling* what other "

@@ -10,7 +10,12 @@ from attentest.reports.contents import Block, Report
 from attentest.studies.verdict import Verdict
 from attentest.version import __version__
 
-_RESULTS = {"no": "failure", "unclear": "skipped", "not tested": "skipped"}  # answer -> element; yes passes
+_RESULTS = {
+    "no": "failure",
+    "unclear": "skipped",
+    "not tested": "skipped",
+    "does not apply": "skipped",
+}  # answer -> element; yes passes
 
 
 def junit(report: Report, blocks: Sequence[Block]) -> str:

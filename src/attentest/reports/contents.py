@@ -10,6 +10,7 @@ from attentest.measures.intervals import Estimate
 from attentest.studies.directions import Replication
 from attentest.studies.results import ModelResult
 from attentest.studies.verdict import Verdict
+from attentest.trials.of_translation.sentences import Sentence
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class Block:
     files: Mapping[str, str] = field(default_factory=dict)  # CSV, Parquet -> path of the instances' table
     about: ModelResult | None = None  # None: what is no single model
     first: FirstScreen | None = None  # where it has verdicts
+    sentences: Sequence[Sentence] = ()  # of a model that translates, in place of instances
 
 
 @dataclass(frozen=True)

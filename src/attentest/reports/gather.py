@@ -14,6 +14,7 @@ from attentest.measures.intervals import Estimate, independent_difference
 from attentest.publish import plan_of
 from attentest.reports.contents import Block, Difference, Figure, Instance, Report, Section
 from attentest.reports.first_screen import first_screen
+from attentest.reports.first_screen_of_translation import first_screen_of_translation
 from attentest.reports.instances import read_instances, write_csv
 from attentest.reports.parts.picture import is_plain
 from attentest.reports.redrawn import class_of, picture_of, redrawn
@@ -36,14 +37,15 @@ from attentest.studies.results import (
     read_summary,
     result_of_run,
 )
-from attentest.studies.verdict import CRITERIA, Verdict, judge
-from attentest.studies.verdict.judge import Summaries
+from attentest.studies.verdict import CRITERIA, Verdict, judge, judge_translation
+from attentest.studies.verdict.judge import Broken, Summaries
 from attentest.training.record import RUN
 from attentest.training.run import Run
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.base import Chart, NoChartNumbersError
 from attentest.trials.charts.files import slug
 from attentest.trials.instances import HEAT_MAPS, instances
+from attentest.trials.of_translation.sentences import read_sentences
 from attentest.trials.rationale import Rationale
 from attentest.trials.stored import CSV, TABLE, StoredFinding, read_finding
 from attentest.trials.stored import FILE as FINDING
@@ -247,6 +249,8 @@ class _Reader:
         own = [ref for ref in summary.findings if ref.block == name]
         sections = [self._section(f"{anchor}-{ref.kind}-{ref.name}", ref.folder) for ref in own]
         broken = {(failure.kind, failure.name) for failure in summary.failed if failure.block == name}
+        if about.translation is not None:
+            return self._of_translation(anchor, name, about, sections, broken)
         table = inside(self.folder, about.instances) if about.instances else None
         shown = read_instances(table) if table else []
         summaries, impossible = _summaries(sections), _impossible(shown)
@@ -262,6 +266,24 @@ class _Reader:
             files=self._instance_files(table) if table else {},
             about=about,
             first=replace(first, because=[*first.because, *unproven(sections, verdicts)]),
+        )
+
+    def _of_translation(
+        self, anchor: str, name: str, about: ModelResult, sections: Sequence[Section], broken: Broken
+    ) -> Block:
+        summaries = _summaries(sections)
+        verdicts = judge_translation(summaries, self.thresholds, broken)
+        table = inside(self.folder, about.instances) if about.instances else None
+        return Block(
+            anchor=anchor,
+            name=name,
+            facts=facts_of(about),
+            verdicts=verdicts,
+            sections=sections,
+            sentences=read_sentences(table).sentences if table else [],
+            files={"JSON": self._link(table)} if table else {},
+            about=about,
+            first=first_screen_of_translation(about, summaries, verdicts),
         )
 
     def _controls(self, findings: Sequence[FindingRef]) -> Mapping[str, Summaries]:
@@ -390,7 +412,8 @@ def _lacks(summary: Summary) -> list[str]:
     done = {(ref.kind, ref.name) for ref in summary.findings} | {(f.kind, f.name) for f in summary.failed}
     trained = any(kind == EXPERIMENT for kind, _ in done)
     told = any(note.startswith(f"The experiment {Controls.name} ") for note in summary.notes)  # why they are left out
-    without = bool(summary.blocks) and (EXPERIMENT, Controls.name) not in done and not told
+    labelled = {name: about for name, about in summary.blocks.items() if about.translation is None}
+    without = bool(labelled) and (EXPERIMENT, Controls.name) not in done and not told
     lacks = [LEFT_OUT if trained else NO_CONTROLS] if without else []
     made_here = any(about.settings is not None for about in summary.blocks.values())
     kinds = {name: trial_class(name) for name in TRIALS}

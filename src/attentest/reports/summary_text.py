@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attentest.models.pretrained.sinks import FEWEST, TIMES
 from attentest.models.settings import ModelSettings
 from attentest.reports.contents import Block
-from attentest.studies.results import ModelRecord, ModelResult, Summary, counting_of
+from attentest.studies.results import ModelRecord, ModelResult, Summary, TranslationRecord, counting_of
 from attentest.training.settings import TrainingSettings
 from attentest.trials.sinks import FoundSink
 
@@ -16,11 +16,17 @@ ENOUGH = 0.8  # of what a model without attention gains over the most frequent c
 SKEWED = 0.8  # share of the most frequent class from which accuracy says little
 CHANCE = 0.5  # AUC
 BASELINE = "TF-IDF with logistic regression"
-OPEN = {"unclear": "Inconclusive", "not tested": "Not tested"}  # answer -> how the lead calls it
+OPEN = {
+    "unclear": "Inconclusive",
+    "not tested": "Not tested",
+    "does not apply": "Does not apply",
+}  # answer -> how the lead calls it
 
 
 def facts_of(about: ModelResult) -> list[tuple[str, str]]:
     made = about.settings
+    if about.translation is not None:
+        return _facts_of_translation(about, about.translation)
     if made is None:
         return [("texts", f"{about.texts:,}"), ("classes", ", ".join(about.classes))]
     corpus, model = made.corpus, made.model
@@ -36,6 +42,23 @@ def facts_of(about: ModelResult) -> list[tuple[str, str]]:
         ("corpus hash", corpus.fingerprint),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def _facts_of_translation(about: ModelResult, made: TranslationRecord) -> list[tuple[str, str]]:
+    model, training = made.model, made.training
+    parts = [model.model, f"{model.layers} layer{'s' if model.layers > 1 else ''} of {model.hidden}"]
+    parts += [f"{model.heads} heads"] if model.model == "transformer" else []
+    parts += [f"{model.fixed} weights on the source, not learned"] if model.fixed != "none" else []
+    scores = [f"{name} {value:.2f}" for name, value in about.metrics.items() if value is not None]
+    return [
+        (f"scores on all {about.texts:,} test pairs", ", ".join(scores)),
+        *((f"how {name} was computed", said) for name, said in made.signatures.items()),
+        ("model", ", ".join(parts)),
+        ("pairs", ", ".join(f"{split} {count:,}" for split, count in made.corpus.rows.items())),
+        ("tokens", f"{made.text.tokenizer}, {'lower-cased' if made.text.lower else 'case kept'}"),
+        ("training", f"{training.epochs} epochs, seed {training.seed}"),
+        ("corpus hash", made.corpus.fingerprint),
+    ]
 
 
 def sinks_text(about: ModelResult) -> str:

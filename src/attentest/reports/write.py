@@ -21,7 +21,7 @@ from attentest.studies.verdict import calibration
 from attentest.trials.instances import HEAT_MAPS
 from attentest.version import __version__
 
-VERSION = 3  # of verdict.json
+VERSION = 4  # of verdict.json
 COUNTS = {"": "own tokens", WITH_SPECIAL: "special tokens too", WITHOUT_SINKS: "own tokens without sinks"}
 IN_STEPS = ("training", "trials", "corpus_hashes")  # of a calibration: its hash of all steps stands for them
 SCHEMA = Path(__file__).with_name("verdict.schema.json")

@@ -170,6 +170,10 @@ def plan_audit(
     if rows is not None and rows < FEWEST_ROWS:
         raise InputError(f"rows is {rows}; it must be at least {FEWEST_ROWS}.")
     corpus = source if isinstance(source, Corpus) else load(source, **(columns or {}))
+    if corpus.kind == "generation":
+        raise InputError(
+            f"{corpus.name} is a corpus of translations: train a model on it with attentest train, then audit the run."
+        )
     name = f"{corpus.name}@{corpus.fingerprint()}" if isinstance(source, Corpus) else source
     chosen = replace(chosen, rows=_rows_for(corpus, chosen, rows), texts=texts or chosen.texts)
     if isinstance(model, Finished):

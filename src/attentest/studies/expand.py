@@ -44,6 +44,7 @@ from attentest.training.run import Run
 from attentest.training.settings import sort_settings
 from attentest.trials import TRIALS, make_trial, trial_class
 from attentest.trials.instances import HEAT_MAPS, SHOWN
+from attentest.trials.of_translation import is_of_translation
 from attentest.trials.subject import Subject, subject_of
 
 STEPS = "attentest.studies.steps"
@@ -144,10 +145,16 @@ def expand(
     memory: int | None = None,
 ) -> StudyPlan:
     """The plan of a study that has what its budget says already."""
+    from attentest.studies.expand_translation import add_translations
+
     found = StudyPlan(study, budget if study.budgets else "", device=device, memory=memory)
     for source in study.corpora:
         options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
-        add_corpus(found, source, options, load(source, **options))
+        corpus = load(source, **options)
+        if corpus.kind == "generation":
+            add_translations(found, source, options, corpus)
+        else:
+            add_corpus(found, source, options, corpus)
     return found
 
 
@@ -273,14 +280,25 @@ def _examined(corpus: Corpus, model: Finished, special: bool) -> Subject:
 
 def models_for(study: Study, corpus: Corpus) -> Sequence[Mapping[str, Any]]:
     """Models that say how they read pairs are for those, and the others for single texts, unless there are no such."""
-    asked = [model for model in study.models if model.get("decoder") in PAIR_MODELS or "pairing" in model]
+    models = [model for model in study.models if not is_translator(model)]
+    asked = [model for model in models if model.get("decoder") in PAIR_MODELS or "pairing" in model]
     pairs = corpus.kind == "pair"
-    found = list(asked) if pairs and asked else [model for model in study.models if model not in asked]
+    found = list(asked) if pairs and asked else [model for model in models if model not in asked]
     if not found:
-        raise InputError(f"{corpus.name} is a {corpus.kind} corpus, but all models of {study.name} are for pairs.")
+        others = "pairs" if asked else "translations"
+        raise InputError(f"{corpus.name} is a {corpus.kind} corpus, but all models of {study.name} are for {others}.")
     for model in found:
         (check_pair if pairs else check_single)(model_settings(model))
     return found
+
+
+def is_translator(model: Mapping[str, Any]) -> bool:
+    return "model" in model
+
+
+def without_translation(named: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The trials or experiments that are for texts with labels."""
+    return {name: settings for name, settings in named.items() if not is_of_translation(name)}
 
 
 @dataclass
@@ -333,8 +351,9 @@ class _Block:
 
     def add(self, results: dict[ResultRef, Step]) -> None:
         refuse_added_parts(model_settings(self.model))
-        refuse_added("trial", self.study.trials, TRIALS)
-        refuse_added("experiment", self.study.experiments, EXPERIMENTS)
+        trials, experiments = (without_translation(names) for names in (self.study.trials, self.study.experiments))
+        refuse_added("trial", trials, TRIALS)
+        refuse_added("experiment", experiments, EXPERIMENTS)
         self.tokens = _tokens(self.corpus, self.study.texts)
         base = {**self.training, **self.model, "seed": self.seed}
         self.trained = {BASE: self.taken or self._train(BASE, base, {})}
@@ -345,12 +364,12 @@ class _Block:
         if self.sinks is not None:
             add(SINKS, SINKS, self.sinks)
         add(RUN, BASE, self.trained[BASE])
-        for name, settings in self.study.trials.items():
+        for name, settings in trials.items():
             if not self.again or not trial_class(name).needs_layers:  # those count them apart
                 add(TRIAL, name, self._trial(BASE, name, settings))
         if self.again:
             return
-        for name, settings in self.study.experiments.items():
+        for name, settings in experiments.items():
             add(EXPERIMENT, name, self._experiment(name, settings, base))
         add(INSTANCES, HEAT_MAPS, self._instances())
         if self.model.get("pretrained") is not None:

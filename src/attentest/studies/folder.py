@@ -21,13 +21,16 @@ from attentest.files import is_alive, is_draft, is_folder, make_folder, read_as,
 from attentest.publish import LOCK, NEXT, alone_in, is_published, keep_plan, replacing, writing
 from attentest.studies.expand import StudyPlan
 from attentest.training.folder import AUDITED, FILES
+from attentest.translation.folder import FILES as TRANSLATION_FILES
 from attentest.trials.instances import HEAT_MAPS
 
 TABLES = ("ours", "means", "beside_published", "directions")
 PAGE, VERDICT = "report.html", "verdict.json"
 RESULTS = {  # what a study, an audit or a comparison may leave in its folder
     *("findings", "figures", HEAT_MAPS, "comparison", "summary.json", "summary.md", PAGE, VERDICT),
-    *(f"{AUDITED}/{name.partition('/')[0]}" for name in FILES),  # trials and pages of the audited model's own stay
+    *dict.fromkeys(
+        f"{AUDITED}/{name.partition('/')[0]}" for name in (*FILES, *TRANSLATION_FILES)
+    ),  # trials and pages of the audited model's own stay
     *(f"{table}.{kind}" for table in TABLES for kind in ("csv", "parquet")),
 }
 STATUS, PLAN = "status.json", "plan.json"

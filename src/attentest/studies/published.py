@@ -151,8 +151,9 @@ def _tolerance(theirs: Published, tolerances: Mapping[str, float]) -> float:
 
 
 def _corpus(name: str) -> str:
-    """Papers that prepared the same texts otherwise are set beside Jain & Wallace's preparation, too."""
-    return name.removesuffix("_jw")
+    """Papers that prepared the same texts otherwise are set beside Jain & Wallace's preparation, too; and the languages
+    of translations are not part of a name."""
+    return name.removesuffix("_jw").removesuffix("_en_de")
 
 
 def _variant(name: str) -> str:

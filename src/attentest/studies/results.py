@@ -12,6 +12,9 @@ from attentest.text.settings import TextSettings
 from attentest.training.record import CorpusRecord
 from attentest.training.run import Run
 from attentest.training.settings import TrainingSettings
+from attentest.translation.folder import CorpusRecord as ParallelRecord
+from attentest.translation.run import TranslationRun
+from attentest.translation.settings import TranslationModel, TranslationText, TranslationTraining
 from attentest.trials.sinks import SinkSearch
 from attentest.trials.stored import ChartFiles
 
@@ -68,6 +71,17 @@ class ModelRecord:
 
 
 @dataclass(frozen=True)
+class TranslationRecord:
+    """How a translation model was made, and how its scores were computed."""
+
+    corpus: ParallelRecord
+    model: TranslationModel
+    training: TranslationTraining
+    text: TranslationText
+    signatures: dict[str, str]
+
+
+@dataclass(frozen=True)
 class ModelResult:
     """One model on one corpus."""
 
@@ -81,6 +95,7 @@ class ModelResult:
     instances: str | None  # path of the table of heat maps
     baseline: dict[str, float | None] | None = None  # metrics of a classifier without attention, where there is one
     sinks: SinkSearch | None = None  # of a pretrained encoder, as its tokens are usually counted
+    translation: TranslationRecord | None = None  # of a model that translates, which has no classes
 
 
 @dataclass(frozen=True)
@@ -124,4 +139,19 @@ def result_of_run(run: Run, instances: str | None = None) -> ModelResult:
         test_rows=made.corpus.rows.get("test", {}),
         settings=ModelRecord(made.corpus, made.model, made.training, made.text),
         instances=instances,
+    )
+
+
+def result_of_translation(run: TranslationRun, instances: str | None = None) -> ModelResult:
+    made = run.record
+    return ModelResult(
+        corpus=made.corpus.name,
+        classes=[],
+        texts=run.translations.num_rows,
+        notes=run.notes,
+        metrics=dict(run.metrics),
+        test_rows={},
+        settings=None,
+        instances=instances,
+        translation=TranslationRecord(made.corpus, made.model, made.training, made.text, run.signatures),
     )

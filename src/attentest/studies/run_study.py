@@ -38,11 +38,12 @@ def plan_study(
 ) -> StudyPlan:
     """The plan, for these corpora and with so many rows instead of the study's own if any are given.
 
-    A corpus that the study has as a paper prepared it may be named without that: imdb for imdb_jw.
+    A corpus that the study has as a paper prepared it may be named without that: imdb for imdb_jw, multi30k for
+    multi30k_en_de.
     """
     chosen = with_budget(study, budget)
     if corpora:
-        own = {name.removesuffix("_jw"): name for name in study.corpora}
+        own = {name.removesuffix("_jw").removesuffix("_en_de"): name for name in study.corpora}
         chosen = replace(chosen, corpora=tuple(own.get(name, name) for name in corpora))
     if rows is not None:
         chosen = replace(chosen, rows=rows)

@@ -14,9 +14,10 @@ import yaml
 
 from attentest.corpora.corpus import FEWEST_ROWS
 from attentest.errors import InputError
-from attentest.settings import LARGEST
+from attentest.settings import LARGEST, Setting
 from attentest.studies.directions import Direction, Side
 from attentest.training.settings import GROUPS, check_setting
+from attentest.translation.settings import translation_settings
 
 BUDGETS = ("quick", "standard", "paper")  # of audits, too
 WHOLE = "paper"  # the budget that a study has without saying so
@@ -152,11 +153,12 @@ class _Reader:
     def _check_parts(self, place: tuple[str, ...], found: dict[str, Any]) -> None:
         from attentest.studies.experiments import EXPERIMENTS, make_experiment
         from attentest.trials import TRIALS, make_trial
+        from attentest.trials.of_translation import OF_TRANSLATION
 
         self._check_training((*place, "training"), found.get("training", {}))
         for corpus, given in found.get("training_on", {}).items():
             self._check_training((*place, "training_on", corpus), given)
-        _check_keys(self.path, self.lines, (*place, "trials"), found.get("trials", {}), TRIALS)
+        _check_keys(self.path, self.lines, (*place, "trials"), found.get("trials", {}), [*TRIALS, *OF_TRANSLATION])
         _check_keys(self.path, self.lines, (*place, "experiments"), found.get("experiments", {}), EXPERIMENTS)
         for name, settings in found.get("trials", {}).items():
             own = {key: value for key, value in settings.items() if key not in OF_PLACE}
@@ -199,10 +201,14 @@ class _Reader:
     def _check_training(self, place: tuple[str, ...], given: Any) -> None:
         if not isinstance(given, dict):
             self._refuse(place, "names with values")
-        known = [f.name for kind in GROUPS.values() for f in fields(kind)]
-        _check_keys(self.path, self.lines, place, given, known)
+        of_translation = translation_settings()
+        known = {f.name for kind in GROUPS.values() for f in fields(kind)}
+        _check_keys(self.path, self.lines, place, given, [*sorted(known), *of_translation])
         for name, value in given.items():
-            self._attempt((*place, name), lambda: check_setting(name, value))  # noqa: B023
+            if name not in known:
+                self._attempt((*place, name), lambda: of_translation[name][1].checked(value))  # noqa: B023
+            elif name not in of_translation or not _is_checked(of_translation[name][1], value):
+                self._attempt((*place, name), lambda: check_setting(name, value))  # noqa: B023
 
     def _direction(self, number: str, row: dict[str, Any]) -> Direction:
         place = ("directions", number)
@@ -252,6 +258,15 @@ class _Reader:
 
     def _refuse(self, place: tuple[str, ...], expected: str) -> Any:
         raise InputError(f"{self.path}, line {self._line(place)}: {place[-1]} must be {expected}.")
+
+
+def _is_checked(setting: Setting, value: Any) -> bool:
+    """Whether a translation model takes this value of a setting that other models have, too."""
+    try:
+        setting.checked(value)
+    except InputError:
+        return False
+    return True
 
 
 def _check_keys(

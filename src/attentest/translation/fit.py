@@ -59,7 +59,7 @@ def fit(
             torch.manual_seed(int(order.integers(2**62)))
             model.train()
             for done, batch in enumerate(training_batches(data, train, settings.batch_tokens, order), 1):
-                added, counted = training_step(model, optimizer, batch.to(device), settings.label_smoothing, steps_of)
+                added, counted = training_step(model, optimizer, batch.to(device), settings, steps_of)
                 loss, tokens = loss + added, tokens + counted
                 watch((epoch - 1) * per_epoch + min(done, per_epoch), settings.epochs * per_epoch)
         model.eval()
@@ -97,16 +97,19 @@ def batches_of_an_epoch(data: ParallelData, settings: TranslationTraining) -> in
 
 
 def training_step(
-    model: Translator, optimizer: FineTuningOptimizer, batch: Pairs, smoothing: float, steps_of: StepsOf
+    model: Translator, optimizer: FineTuningOptimizer, batch: Pairs, settings: TranslationTraining, steps_of: StepsOf
 ) -> tuple[float, int]:
     """The sum of the tokens' losses, and their number; the gradient is that of their mean."""
     optimizer.zero_grad()
     steps = steps_of(batch.sources.texts)
-    outputs = model.forced(model.encode(batch.sources.ids, batch.sources.mask, steps), shifted(batch.targets), steps)
     real = batch.targets != PAD
     targets = batch.targets[real]
-    # one product for all real tokens of all steps
-    loss = F.cross_entropy(model.project(outputs[real]), targets, label_smoothing=smoothing)
+    coarse = settings.dtype == "bfloat16"
+    with torch.autocast(batch.targets.device.type, torch.bfloat16, enabled=coarse):
+        memory = model.encode(batch.sources.ids, batch.sources.mask, steps)
+        # one product for all real tokens of all steps
+        logits = model.project(model.forced(memory, shifted(batch.targets), steps)[real])
+    loss = F.cross_entropy(logits.float(), targets, label_smoothing=settings.label_smoothing)
     loss.backward()
     optimizer.step()
     return float(loss.detach()) * len(targets), len(targets)

@@ -15,6 +15,11 @@ from attentest.translation.settings import TranslationModel
 Tensors = dict[str, Tensor]  # all with the batch on the first axis
 
 
+def is_source_site(site: str) -> bool:
+    """Whether the target attends to the source there."""
+    return site == "cross" or site.startswith("across.")
+
+
 class Translator(nn.Module, ABC):
     """encode once, then decode: all steps of known targets at once (`forced`), or one after the other (`step`).
 
@@ -40,7 +45,7 @@ class Translator(nn.Module, ABC):
     @property
     def source_sites(self) -> tuple[str, ...]:
         """Where the target attends to the source."""
-        return tuple(site for site in self.heads if site == "cross" or site.startswith("across."))
+        return tuple(site for site in self.heads if is_source_site(site))
 
     @abstractmethod
     def encode(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,8 @@ import torch
 from jaxtyping import Float
 
 from attentest.columns import expect_columns, is_text
+from attentest.display.show import show
+from attentest.display.tables import html_table, text_table
 from attentest.errors import InputError
 from attentest.files import is_folder, read_foreign_table
 from attentest.progress import Listener
@@ -28,6 +30,15 @@ from attentest.translation.model import Translator, make_translator
 from attentest.translation.search import Hypothesis, StepsOf, beam_search, forced_decoding, greedy
 from attentest.translation.settings import OtherWeights, Search
 from attentest.translation.tokens import END, Tokens, nothing_known, read_tokens
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from attentest.display.heatmaps import Grids
+    from attentest.translation.compare import Compared
+
+
+_HEADER = ("source", "translation")
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,22 @@ class Translation:
             "token_scores": list(self.token_scores),
             "weights": {site: values.tolist() for site, values in self.weights.items()},
         }
+
+    def map(self, site: str | None = None, head: int | None = None) -> Grids:
+        """Its weights on the source: of a site [the last] the mean of the heads, or one head."""
+        from attentest.translation.pictures import maps_of
+
+        return maps_of([self], site, head, ids=[""])
+
+    def show(self, site: str | None = None, head: int | None = None) -> None:
+        """The map, or the translation alone if it has no weights: in a notebook displayed, elsewhere printed."""
+        show(self.map(site, head) if self.weights or site is not None or head is not None else self)
+
+    def __rich__(self) -> RenderableType:
+        return self.map().__rich__() if self.weights else text_table(_HEADER, [(self.source, self.text)])
+
+    def _repr_html_(self) -> str:
+        return self.map()._repr_html_() if self.weights else html_table(_HEADER, [(self.source, self.text)])
 
 
 class TranslationRun:
@@ -196,6 +223,36 @@ class TranslationRun:
                 scored = Hypothesis(one.tokens, sum(more["token_scores"]), True)
                 found[place] = self._translation(sources, place, scored, more)
         return [found[place] for place in range(len(ids))]
+
+    def attend(
+        self,
+        texts: Sequence[str] | str,
+        *,
+        site: str | None = None,
+        head: int | None = None,
+        weights: str | None = None,
+        ids: Sequence[str] | None = None,
+        **how: Any,
+    ) -> Grids:
+        """Maps of the weights with which sentences are translated: of a site [the last] the mean of the heads, or one
+        head. `weights` names a kind in place of the model's own, at all sites; `how` is as for `translate`."""
+        from attentest.translation.pictures import maps_of
+
+        found = self.translate(texts, weights=weights, with_weights=True, **how)
+        return maps_of(found, site, head, ids=ids, about=f"{weights} weights" if weights else "")
+
+    def heatmaps(self, n: int = 5, *, ids: Sequence[str] | None = None, choice: int = 0, **how: Any) -> Grids:
+        """Such maps for sentences of the test split: those with these ids, or a random sample by the seed `choice`."""
+        from attentest.translation.pictures import chosen_rows
+
+        rows = self.translations.take(chosen_rows(self, n, ids, choice)).to_pylist()
+        return self.attend([row["source"] for row in rows], ids=[row["id"] for row in rows], **how)
+
+    def compare(self, texts: Sequence[str] | str, **how: Any) -> list[Compared]:
+        """Translations with the own, uniform, random, permuted and top-dropped weights; `how` is as for `translate`."""
+        from attentest.translation.compare import compared
+
+        return compared(self, texts, **how)
 
     def steps_of(self, other: OtherWeights, given: Sequence[Given] = ()) -> StepsOf:
         """What happens to the weights of a batch: fixed ones of the model first, then those in their place."""

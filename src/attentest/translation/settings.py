@@ -52,7 +52,7 @@ class TranslationModel:
     )
     layers: int = setting(1, "Layers of encoder and decoder.", least=1, most=100)
     heads: int = setting(4, "Attention heads of each layer of a Transformer.", least=1, most=1_000)
-    wide: int = setting(512, "Size of the inner layer of a Transformer's feed-forward part.", least=1, most=1_000_000)
+    wide: int = setting(256, "Size of the inner layer of a Transformer's feed-forward part.", least=1, most=1_000_000)
     dropout: float = setting(0.3, "Share of values that are dropped in training.", least=0, most=0.99)
     fixed: Literal["none", "uniform", "random"] = setting(
         "none", "Weights on the source that are not learned, in training and afterwards."
@@ -80,6 +80,9 @@ class TranslationTraining:
     )
     label_smoothing: float = setting(
         0.1, "Share of the target probability that is spread over all tokens.", least=0, most=0.99
+    )
+    dtype: Literal["float32", "bfloat16"] = setting(
+        "float32", "Number type of the products in training; parameters, sums and tests are in float32."
     )
     select_by: Literal["bleu", "loss"] = setting("bleu", "Validation score that selects the epoch.")
     patience: int | None = setting(
@@ -125,7 +128,8 @@ class OtherWeights:
             raise InputError("`site` and `head` say where weights are replaced; say with `weights` by which.")
 
 
-TRANSFORMER: dict[str, Any] = {"hidden": 256, "layers": 4, "dropout": 0.1}  # its defaults that are not those above
+# its defaults that are not those above
+TRANSFORMER: dict[str, Any] = {"hidden": 128, "layers": 4, "dropout": 0.15, "lr": 3e-3, "epochs": 20}
 
 
 class TranslationSettings(NamedTuple):
@@ -153,7 +157,8 @@ def sort_translation_settings(corpus: Corpus, given: Mapping[str, Any]) -> Trans
     chosen: dict[str, dict[str, Any]] = {group: {} for group in GROUPS}
     chosen["text"] |= {name: value for name, value in corpus.recipe.items() if known.get(name, ("",))[0] == "text"}
     if given.get("model") == "transformer":
-        chosen["model"] |= TRANSFORMER
+        for name, value in TRANSFORMER.items():
+            chosen[known[name][0]][name] = value
     for name, value in given.items():
         if name not in known:
             raise unknown_name("setting of a translation model", name, known)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attentest.errors import InputError, last_line
 from attentest.files import expect_file, read_as, write_bytes, write_json
+from attentest.text.items import Span
 from attentest.text.settings import TextSettings
 from attentest.text.tokenizer import Tokenizer
 from attentest.translation.settings import TranslationText
@@ -37,6 +38,9 @@ class Tokens(Protocol):
 
     def ids(self, text: str) -> list[int]: ...
 
+    def spans(self, text: str) -> list[Span]:
+        """Where each of the tokens begins and ends in the text."""
+
     def names(self, ids: Iterable[int]) -> list[str]:
         """What stands for each number in tables and pictures."""
 
@@ -61,6 +65,9 @@ class WordTokens:
 
     def ids(self, text: str) -> list[int]:
         return [self._ids.get(word, UNKNOWN) for word in self.words(text)]
+
+    def spans(self, text: str) -> list[Span]:
+        return self._tokenizer.spans(text)
 
     def names(self, ids: Iterable[int]) -> list[str]:
         return [self.known[i] for i in ids]
@@ -87,6 +94,10 @@ class Subwords:
 
     def ids(self, text: str) -> list[int]:
         found: list[int] = self._backend.encode(text).ids
+        return found
+
+    def spans(self, text: str) -> list[Span]:
+        found: list[Span] = self._backend.encode(text).offsets
         return found
 
     def names(self, ids: Iterable[int]) -> list[str]:

@@ -104,11 +104,13 @@ def trial(
     encoder into that number type; `memory` bounds what is in memory at a time, the model aside, in bytes or written as
     "2GB". A translation run has trials of its own: "layers" is its `translation-layers`.
     """
+    from attentest.translation.run import TranslationRun
     from attentest.trials.of_translation.asked import ask, asked_of_translation
 
     if _is_trial(subject) and not _is_trial(name):
         name, subject = subject, name
-    if asked_of_translation(subject):
+    if asked_of_translation(subject):  # a run, or its folder
+        assert isinstance(subject, TranslationRun | str | Path)
         only_texts = {"site": site, "dtype": None if dtype == AUTO else dtype, "memory": memory}
         return ask(name, subject, texts=texts, device=device, watch=watch, refused=only_texts, settings=settings)
     chosen = _chosen(name, settings)

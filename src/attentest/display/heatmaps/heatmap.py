@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentest.display.heatmaps.colour import strength
-from attentest.display.show import show, to_pandas
-from attentest.errors import InputError
-from attentest.files import make_folder, write_bytes
+from attentest.display.heatmaps.pictures import Pictures
+from attentest.display.show import to_pandas
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -142,26 +140,15 @@ def window(weights: Sequence[float], tokens: int) -> tuple[int, int]:
     return start, start + tokens
 
 
-class Heatmaps(Sequence[Heatmap]):
+class Heatmaps(Pictures[Heatmap]):
     """Heat maps that render in a notebook, print in a terminal, and save as HTML or SVG."""
 
-    def __init__(self, heatmaps: Sequence[Heatmap]) -> None:
-        self._heatmaps = list(heatmaps)
-
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
-        return self._heatmaps[index]
-
-    def __len__(self) -> int:
-        return len(self._heatmaps)
-
     def html(self) -> str:
-        """One self-contained page."""
         from attentest.display.heatmaps.html import page
 
         return page(self)
 
     def svg(self) -> str:
-        """One picture of all of them."""
         from attentest.display.heatmaps.svg import picture
 
         return picture(self)
@@ -179,10 +166,6 @@ class Heatmaps(Sequence[Heatmap]):
     def __repr__(self) -> str:
         return f"Heatmaps of {len(self)} texts"
 
-    def show(self) -> None:
-        """Display them in a notebook, print them elsewhere."""
-        show(self)
-
     def to_pandas(self) -> Any:
         """One row for each token: text, token, weight."""
         import pyarrow as pa
@@ -193,13 +176,3 @@ class Heatmaps(Sequence[Heatmap]):
             for word, weight in zip(heatmap.words, heatmap.weights, strict=True)
         ]
         return to_pandas(pa.Table.from_pylist(rows))
-
-    def save(self, path: str | Path) -> Path:
-        """Write one page or picture: the file's name ends in .html or .svg."""
-        path = Path(path)
-        kinds = {".html": self.html, ".svg": self.svg}
-        if path.suffix not in kinds:
-            raise InputError(f"Heat maps are saved as .html or .svg, not as '{path.name}'.")
-        make_folder(path.parent)
-        write_bytes(path, kinds[path.suffix]().encode())
-        return path

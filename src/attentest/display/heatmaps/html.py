@@ -9,7 +9,7 @@ from attentest.display.heatmaps.colour import FAINTEST, LEGEND, strength
 from attentest.display.heatmaps.heatmap import Heatmap
 from attentest.display.heatmaps.text import visible
 
-_STYLE = """
+STYLE = """
 .attentest{font:16px/1.8 system-ui,sans-serif;color:#1a1a1a;max-width:60em}
 .attentest article{margin:0 0 1.5em;padding:.8em 1em;border:1px solid #8886;border-radius:6px}
 .attentest p{margin:.3em 0;white-space:pre-wrap;overflow-wrap:anywhere}
@@ -27,44 +27,49 @@ _PAGE_STYLE = (
 )
 
 _SCALE = " ".join(f'<mark style="--w:{strength(weight):.2f}">&nbsp;{weight:g}&nbsp;</mark>' for weight in LEGEND)
-_LEGEND = f'<p class="about">Weight: {_SCALE}, on the same scale in every map.</p>'
+LEGEND_LINE = f'<p class="about">Weight: {_SCALE}, on the same scale in every map.</p>'
 
 
 def fragment(heatmaps: Iterable[Heatmap]) -> str:
     """For a notebook cell."""
-    return f'<div class="attentest"><style>{_STYLE}</style>{_LEGEND}{"".join(map(_article, heatmaps))}</div>'
+    return f'<div class="attentest"><style>{STYLE}</style>{LEGEND_LINE}{"".join(map(_article, heatmaps))}</div>'
 
 
 def page(heatmaps: Iterable[Heatmap]) -> str:
+    return as_page(fragment(heatmaps))
+
+
+def as_page(body: str, heading: str = "Attention") -> str:
+    """A self-contained page."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>attentest: attention</title><style>{_PAGE_STYLE}</style></head>"
-        f"<body><main><h1>Attention</h1>{fragment(heatmaps)}</main></body></html>\n"
+        f"<title>attentest: {heading.lower()}</title><style>{_PAGE_STYLE}</style></head>"
+        f"<body><main><h1>{heading}</h1>{body}</main></body></html>\n"
     )
 
 
 def _article(heatmap: Heatmap) -> str:
-    predicted = f"{_safe(heatmap.predicted)} {heatmap.confidence:.2f}"
-    about = [f"<span>{_safe(heatmap.title)}</span>", f"predicted <b>{predicted}</b>"]
+    predicted = f"{safe(heatmap.predicted)} {heatmap.confidence:.2f}"
+    about = [f"<span>{safe(heatmap.title)}</span>", f"predicted <b>{predicted}</b>"]
     if heatmap.label is not None:
         wrong = "" if heatmap.label == heatmap.predicted else ' class="wrong"'
-        about.append(f"<span{wrong}>label {_safe(heatmap.label)}</span>")
-    heaviest = ", ".join(f"{_safe(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
+        about.append(f"<span{wrong}>label {safe(heatmap.label)}</span>")
+    heaviest = ", ".join(f"{safe(word)} {weight:.2f}" for word, weight in heatmap.heaviest())
     alone = heatmap.second_alone
-    second = "" if alone is None else f'<p dir="auto" class="second">{_safe(alone)}</p>'
+    second = "" if alone is None else f'<p dir="auto" class="second">{safe(alone)}</p>'
     unknown = "; dotted: not in the vocabulary" if heatmap.unknown_words else ""
     return (
         f'<article><p class="about">{" · ".join(about)}</p><p dir="auto">{_marked(heatmap)}</p>{second}'
-        f'<p class="about">{_safe(heatmap.legend)}: {heaviest}{unknown}</p></article>'
+        f'<p class="about">{safe(heatmap.legend)}: {heaviest}{unknown}</p></article>'
     )
 
 
 def _marked(heatmap: Heatmap) -> str:
     text, parts, at = heatmap.shown_text, [], 0
     for i, ((start, end), deep) in enumerate(zip(heatmap.places, heatmap.strengths, strict=True)):
-        parts.append(_safe(text[at:start]))
-        token = _safe(text[start:end])
+        parts.append(safe(text[at:start]))
+        token = safe(text[start:end])
         if heatmap.is_unknown(i):
             token = f'<span class="u" title="not in the vocabulary">{token}</span>'
         reason = heatmap.rationale is not None and heatmap.rationale[i]
@@ -73,9 +78,9 @@ def _marked(heatmap: Heatmap) -> str:
             token = f'<mark{kind} style="--w:{deep:.2f}" title="{heatmap.weights[i]:.4f}">{token}</mark>'
         parts.append(token)
         at = end
-    parts.append(_safe(text[at:]))
+    parts.append(safe(text[at:]))
     return "".join(parts)
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     return escape(visible(text))

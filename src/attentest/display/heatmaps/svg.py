@@ -14,23 +14,23 @@ from attentest.display.heatmaps.text import visible
 LONGEST = 120  # tokens shown of a long text
 WIDTH, MARGIN, LINE, SIZE = 880, 20, 26, 15
 _CHARACTER = SIZE * 0.602  # advance of a monospaced letter
-_FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
+FONT = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace"
 
 
 def picture(heatmaps: Iterable[Heatmap]) -> str:
-    body, y = _legend(MARGIN + SIZE), MARGIN + SIZE + LINE + LINE // 2
+    body, y = legend(MARGIN + SIZE), MARGIN + SIZE + LINE + LINE // 2
     for heatmap in heatmaps:
         parts, y = _one(heatmap, y)
         body += parts
     height = y - LINE // 2
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        f'role="img" font-family="{_FONT}" font-size="{SIZE}"><title>Attention over texts</title>'
+        f'role="img" font-family="{FONT}" font-size="{SIZE}"><title>Attention over texts</title>'
         f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>{"".join(body)}</svg>\n'
     )
 
 
-def _legend(y: int) -> list[str]:
+def legend(y: int) -> list[str]:
     """Weights and their colours, the same in every map."""
     parts = [f'<text x="{MARGIN}" y="{y}" fill="#555555" font-size="13">weight</text>']
     for n, weight in enumerate(LEGEND):
@@ -55,7 +55,7 @@ def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
         about += f" · {heatmap.shown}"
     if heatmap.unknown_words:
         about += " · dotted: not in the vocabulary"
-    parts = [f'<text x="{MARGIN}" y="{y}" fill="#555555" font-size="13">{_safe(about)}</text>']
+    parts = [f'<text x="{MARGIN}" y="{y}" fill="#555555" font-size="13">{safe(about)}</text>']
     y += LINE
     x: float = MARGIN
     start, end = heatmap.window(LONGEST)
@@ -64,7 +64,7 @@ def _one(heatmap: Heatmap, y: int) -> tuple[list[str], int]:
     for i in range(start, end):
         left, right = places[i]
         shown = _fitting(text[left:right])
-        word = _safe(shown)
+        word = safe(shown)
         gap = _CHARACTER if text[at:left] else 0.0
         if heatmap.in_second and i == len(places) - heatmap.in_second:  # the second text is on a line of its own
             x, y = MARGIN, y + LINE if i > start else y
@@ -100,5 +100,5 @@ def _columns(text: str) -> int:
     return sum(2 if east_asian_width(c) in "WF" else 1 for c in visible(text))
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     return escape(visible(text))

@@ -17,14 +17,14 @@ _LIGHT, _DARK = (255, 243, 224), (230, 97, 1)  # orange: told from the text by e
 
 
 def render(heatmaps: Iterable[Heatmap]) -> RenderableType:
-    return Group(*(part for heatmap in heatmaps for part in _one(heatmap)), _legend())
+    return Group(*(part for heatmap in heatmaps for part in _one(heatmap)), scale())
 
 
-def _legend() -> Text:
+def scale() -> Text:
     """Weights and their colours, the same in every map."""
     line = Text("weight ", "dim")
     for weight in LEGEND:
-        line.append(f" {weight:g} ", _style(strength(weight), unknown=False))
+        line.append(f" {weight:g} ", style(strength(weight), unknown=False))
         line.append(" ")
     return line
 
@@ -60,7 +60,7 @@ def _coloured(heatmap: Heatmap) -> Text:
     for i in range(start, end):
         left, right = places[i]
         line.append(_flat(text[at:left]))
-        line.append(_flat(text[left:right]), _style(strengths[i], heatmap.is_unknown(i)))
+        line.append(_flat(text[left:right]), style(strengths[i], heatmap.is_unknown(i)))
         at = right
     if end < len(places):
         line.append(f" … {len(places) - end} tokens …", "dim")
@@ -71,7 +71,7 @@ def _flat(text: str) -> str:
     return one_line(text.replace("\n", " ").replace("\t", " "))
 
 
-def _style(deep: float, unknown: bool) -> str:
+def style(deep: float, unknown: bool) -> str:
     line = "underline" if unknown else ""
     if deep < FAINTEST:
         return line

@@ -9,7 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from attentest.reports.contents import Block, Figure, Report, Section
-from attentest.reports.parts import heatmap_blocks
+from attentest.reports.parts import heatmap_blocks, translation_blocks
 from attentest.reports.parts.chart import packed
 from attentest.reports.parts.formatting import Anchors
 from attentest.reports.parts.picture import inline
@@ -62,6 +62,7 @@ class BlockPart:
     block: Block
     sections: Sequence[SectionPart]
     texts: Sequence[heatmap_blocks.Text]
+    sentences: Sequence[translation_blocks.SentencePart]
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -104,7 +105,9 @@ class Outline:
         verdicts, texts = self._anchors.take(f"{anchor}-verdicts"), self._anchors.take(f"{anchor}-heat-maps")
         names = (verdict.definition.name for verdict in block.verdicts)
         tests = {name: self._anchors.take(f"{anchor}-tests-{name}") for name in names}
-        return BlockPart(anchor, verdicts, texts, tests, block, sections, heatmap_blocks.texts(block.instances))
+        sentences = [translation_blocks.part_of(sentence) for sentence in block.sentences]
+        shown = heatmap_blocks.texts(block.instances)
+        return BlockPart(anchor, verdicts, texts, tests, block, sections, shown, sentences)
 
     def _section(self, section: Section, block: str) -> SectionPart:
         anchor = self._anchors.take(section.anchor or f"{block}-{section.name}")

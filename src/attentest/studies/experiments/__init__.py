@@ -22,6 +22,7 @@ EXPERIMENTS = {
     "controls": "attentest.studies.experiments.controls:Controls",
     "zoo": "attentest.studies.experiments.zoo:Zoo",
     "gumbel": "attentest.studies.experiments.informed:Gumbel",
+    "translation-fixed": "attentest.studies.experiments.translation_fixed:TranslationFixed",
 }
 
 

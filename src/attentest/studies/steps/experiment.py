@@ -10,6 +10,8 @@ from attentest.progress import Listener
 from attentest.studies.cells import write_cells
 from attentest.studies.experiments import make_experiment
 from attentest.training.run import Run
+from attentest.translation.folder import is_translation_run
+from attentest.translation.run import TranslationRun
 from attentest.trials.base import with_numbers
 from attentest.trials.finding import Finding
 from attentest.trials.stored import finding_in
@@ -18,7 +20,7 @@ from attentest.version import __version__
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
     experiment = make_experiment(settings["experiment"], settings["settings"])
-    runs = {role.partition(" ")[2]: Run(path) for role, path in inputs.items() if role.startswith("run ")}
+    runs = {role.partition(" ")[2]: _opened(path) for role, path in inputs.items() if role.startswith("run ")}
     findings = {
         role.partition(" ")[2]: finding_in(path) for role, path in inputs.items() if role.startswith("finding ")
     }
@@ -45,3 +47,8 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     )
     finding.save(out / experiment.name)
     write_cells(out, result.cells)
+
+
+def _opened(folder: Path) -> Any:
+    """A run, or a translation run: an experiment is about the one or the other."""
+    return TranslationRun(folder) if is_translation_run(folder) else Run(folder)

@@ -32,15 +32,19 @@ from attentest.studies.results import (
     Summary,
     counting_of,
     result_of_run,
+    result_of_translation,
 )
 from attentest.studies.results import INSTANCES as HEAT_MAP_TABLE
 from attentest.studies.steps.baseline import FILE as METRICS
 from attentest.studies.steps.instances import FILE as INSTANCES
 from attentest.studies.steps.sinks import read_search
 from attentest.training.run import Run
+from attentest.translation.folder import is_translation_run
+from attentest.translation.run import TranslationRun
 from attentest.trials.cells import Cell, cell
 from attentest.trials.charts.files import listed, save_charts, slug
 from attentest.trials.instances import HEAT_MAPS
+from attentest.trials.of_translation.sentences import FILE as SENTENCES
 from attentest.trials.sinks import SinkSearch
 from attentest.trials.stored import ChartFiles, finding_in
 
@@ -100,8 +104,12 @@ class _Results:
             return
         if ref.kind == SINKS:
             self._add_sinks(ref, read_search(folder))
+        elif ref.kind == RUN and is_translation_run(folder):
+            self.blocks[ref.block] = result_of_translation(TranslationRun(folder))
         elif ref.kind == RUN:
             self._add_run(ref, Run(folder))
+        elif ref.kind == HEAT_MAP_TABLE and (folder / SENTENCES).is_file():
+            self._add_instances(ref, folder / SENTENCES)
         elif ref.kind == HEAT_MAP_TABLE:
             self._add_instances(ref, folder / INSTANCES)
         elif ref.kind == BASELINE:
@@ -114,7 +122,7 @@ class _Results:
         self._add_cells(ref, list(cells_of_run(run, "base" if ref.projection == "softmax" else ref.projection)))
 
     def _add_instances(self, ref: ResultRef, table: Path) -> None:
-        target = self.out / HEAT_MAPS / f"{_file_name(ref.role, ref.block)}.parquet"
+        target = self.out / HEAT_MAPS / f"{_file_name(ref.role, ref.block)}{table.suffix}"
         target.parent.mkdir(exist_ok=True)
         shutil.copy2(table, target)
         if ref.block in self.blocks:

@@ -3,7 +3,15 @@
 from attentest.studies.verdict.calibration import Calibration, Rates, calibration
 from attentest.studies.verdict.criterion import Criterion, Definition
 from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
-from attentest.studies.verdict.judge import Ruling, Verdict, check_failures, check_thresholds, failed, judge
+from attentest.studies.verdict.judge import (
+    Ruling,
+    Verdict,
+    check_failures,
+    check_thresholds,
+    failed,
+    judge,
+    judge_translation,
+)
 
 __all__ = [
     "CRITERIA",
@@ -19,4 +27,5 @@ __all__ = [
     "check_thresholds",
     "failed",
     "judge",
+    "judge_translation",
 ]

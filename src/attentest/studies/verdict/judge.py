@@ -35,17 +35,24 @@ from attentest.studies.verdict.deciding import (
     without_interval,
 )
 from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
+from attentest.studies.verdict.of_translation import (
+    CRITERIA_OF_TRANSLATION,
+    DEFINITIONS_OF_TRANSLATION,
+    NOT_APPLICABLE,
+)
 from attentest.studies.verdict.wording import NOT_FOUND, confidence
 from attentest.trials.information import Information
 from attentest.trials.uniform import Uniform
 
 YES, NO, UNCLEAR, UNTESTED = "yes", "no", "unclear", "not tested"
+DOES_NOT_APPLY = "does not apply"
 FEWEST = 20  # texts that a figure must stand on
 NEAR_UNIFORM = 0.95  # normalised entropy; weights drawn at random have .94 to .96 for 20 to 200 tokens
 OF_USE = ("used", "needed")  # where both are denied, the others are of little consequence
 SEEDS = (Seeds.kind, Seeds.name)
 INCLUDES = "the 95 % interval includes the threshold"
 EARLIER = "made by an earlier version; run the audit again"
+EVERY_CRITERION = {**CRITERIA, **CRITERIA_OF_TRANSLATION}
 Broken = Collection[tuple[str, str]]  # trial or experiment, and its name
 Impossible = Mapping[tuple[str, str], str]  # trial or experiment that cannot be run -> why
 Found = TypeVar("Found")
@@ -166,10 +173,7 @@ def judge(
     `broken` are trials and experiments that failed, `impossible` those that could not be run; `controls` are the
     summaries of models of known truth that were trained next to this one.
     """
-    known = calibration() if rates is None else rates
-    reasons = {place: f"the {' '.join(place)} failed" for place in broken} | dict(impossible or {})
-    chosen = check_thresholds(thresholds or {}, known)
-    evidence = _Evidence(summaries, controls or {}, chosen, frozenset(thresholds or {}), reasons, known)
+    evidence = _evidence(summaries, thresholds, broken, impossible, controls, rates)
     flat = near_uniform(summaries)
     found = [_verdict(definition, evidence, flat) for definition in DEFINITIONS.values()]
     answers = {verdict.definition.name: verdict.answer for verdict in found}
@@ -177,14 +181,41 @@ def judge(
     return [replace(v, of_consequence=not idle or v.definition.name in OF_USE) for v in found]
 
 
+def judge_translation(
+    summaries: Summaries, thresholds: Mapping[str, float] | None = None, broken: Broken = frozenset()
+) -> list[Verdict]:
+    """The same of a model that translates: a verdict where a definition applies, and why it does not elsewhere."""
+    evidence = _evidence(summaries, thresholds, broken)
+    return [
+        Verdict(definition, DOES_NOT_APPLY, (), f"Does not apply to translation: {NOT_APPLICABLE[name]}.")
+        if name in NOT_APPLICABLE
+        else _verdict(DEFINITIONS_OF_TRANSLATION[name], evidence, None)
+        for name, definition in DEFINITIONS.items()
+    ]
+
+
+def _evidence(
+    summaries: Summaries,
+    thresholds: Mapping[str, float] | None,
+    broken: Broken,
+    impossible: Impossible | None = None,
+    controls: Mapping[str, Summaries] | None = None,
+    rates: Calibration | None = None,
+) -> _Evidence:
+    known = calibration() if rates is None else rates
+    reasons = {place: f"the {' '.join(place)} failed" for place in broken} | dict(impossible or {})
+    chosen = check_thresholds(thresholds or {}, known)
+    return _Evidence(summaries, controls or {}, chosen, frozenset(thresholds or {}), reasons, known)
+
+
 def check_thresholds(given: Mapping[str, Any], rates: Calibration | None = None) -> dict[str, float]:
     for name, value in given.items():
-        if name not in CRITERIA:
-            raise unknown_name("threshold", name, CRITERIA)
+        if name not in EVERY_CRITERION:
+            raise unknown_name("threshold", name, EVERY_CRITERION)
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not abs(value) <= sys.float_info.max:  # neither NaN nor a whole number that no float holds
             raise InputError(f"The threshold {name} is {value!r}; expected a number.")
-    usual = {name: criterion.threshold for name, criterion in CRITERIA.items()}
+    usual = {name: criterion.threshold for name, criterion in EVERY_CRITERION.items()}
     measured = (calibration() if rates is None else rates).thresholds()
     chosen = {**usual, **{name: value for name, value in measured.items() if name in usual}, **given}
     return {name: float(value) for name, value in chosen.items()}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any
 
 from attentest.trials.base import Chart
-from attentest.trials.charts.frame import CLICKED, PALETTE, category, colour, fading, frame, number, tooltip
+from attentest.trials.charts.frame import CLICKED, PALETTE, category, colour, fading, frame, number, plain, tooltip
 from attentest.trials.charts.side_by_side import panels, placed_by
 
 Row = Mapping[str, Any]
@@ -36,18 +37,36 @@ def _in_lines(names: Sequence[str]) -> dict[str, str]:
 
 
 def bars_in_groups(
-    rows: Sequence[Row], by: tuple[str, str], title: str, description: str, coloured: bool = True
+    rows: Sequence[Row],
+    by: tuple[str, str],
+    title: str,
+    description: str,
+    coloured: bool = True,
+    rule: tuple[str, float] | None = None,
 ) -> Chart:
-    """Bars by the two keys of the rows, the second within the first; the axis reaches as far as they do."""
+    """Bars by the two keys of the rows, the second within the first; the axis reaches as far as they do. `rule` is the
+    name and the value of a line across all of them."""
     placed = placed_by(rows, by)
     placed["xOffset"] |= {"scale": {"paddingInner": 0.15}}
     if not coloured:  # there are too many in a group to tell them by colours
         placed = {"x": placed["x"], "xOffset": placed["xOffset"], "color": {"value": PALETTE[0]}}
     layers = bar_layers(title, placed, {key: key for key in by}, domain=None)
     layers[0]["name"] = CLICKED
+    if rule is not None and math.isfinite(rule[1]):
+        layers += _across(*rule)
     params = {"params": fading(by[1])} if coloured else {}
     width = {"step": 14 if coloured else 7, "for": "offset"}
     return frame(description, rows, width=width, height=220, layer=layers, **params)
+
+
+def _across(name: str, value: float) -> list[dict[str, Any]]:
+    """A line with its name at its right end."""
+    at = {"y": {"datum": plain(value)}}
+    named = {"type": "text", "text": name, "align": "right", "baseline": "bottom", "dy": -3, "fontWeight": "bold"}
+    return [
+        {"mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5}, "encoding": at},
+        {"mark": named, "encoding": at | {"x": {"value": "width"}}},
+    ]
 
 
 def bars_side_by_side(rows: Sequence[Row], by: tuple[str, str], title: str, description: str) -> Chart:

@@ -32,6 +32,10 @@ class TranslationTrial(Trial):
         kinds = {site.partition(".")[0] for site in subject.run.sites}
         return not self.needs_sites or bool(kinds & set(self.needs_sites))
 
+    def lacks(self, subject: TranslationSubject) -> str:
+        """What to say where it does not apply."""
+        return f"it needs the sites {' or '.join(self.needs_sites)}, and the model has {', '.join(subject.run.sites)}"
+
     @abstractmethod
     def columns(self, subject: TranslationSubject, watch: Watch) -> Columns:
         """One entry for each pair, in the subject's order."""

@@ -26,10 +26,7 @@ def hold_on_translation(
 
 def _held(trial: TranslationTrial, subject: TranslationSubject, watch: Watch) -> Finding:
     if not trial.applies_to(subject):
-        raise InputError(
-            f"The trial {trial.name} does not apply to {subject.run.path}: it needs the sites "
-            f"{' or '.join(trial.needs_sites)}, and the model has {', '.join(subject.run.sites)}."
-        )
+        raise InputError(f"The trial {trial.name} does not apply to {subject.run.path}: {trial.lacks(subject)}.")
     with torch.no_grad():
         columns = trial.columns(subject, watch)
     table = pa.table({"id": subject.ids, **columns})

@@ -47,6 +47,7 @@ class TranslationPermutation(TranslationTrial):
         "one step is changed, at the same place in all pairs; translation-uniform changes all steps."
     )
     headline: ClassVar[str] = MOVED
+    keys: ClassVar[Mapping[str, str]] = {"moved": MOVED}
 
     permutations: int = setting(100, "Permutations drawn for each pair.", least=1, most=100_000)
     seed: int = setting(0, "Random seed for the permutations.", least=0, most=LARGEST_SEED)

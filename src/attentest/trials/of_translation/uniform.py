@@ -39,6 +39,10 @@ class TranslationUniform(TranslationTrial):
 
     name: ClassVar[str] = "translation-uniform"
     number: ClassVar[str] = "T1"
+    keys: ClassVar[Mapping[str, str]] = {
+        "steps": f"{STEPS}, {UNIFORM}",
+        "change": f"{DIFFERENCE}, {UNIFORM}",
+    }
     question: ClassVar[str] = "Does the model need its weights on the source, or do other weights translate as well?"
     source: ClassVar[str] = "Vashishth et al. 2019 §4.1, Table 3 (inference only)"
     how_to_read: ClassVar[str] = (
