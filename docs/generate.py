@@ -25,6 +25,7 @@ from attentest.studies.verdict.criterion import CALIBRATED, DEFINES, PEOPLE, Cri
 from attentest.studies.verdict.definitions import DEFINITIONS
 from attentest.translation.settings import GROUPS as TRANSLATION
 from attentest.trials import TRIALS, trial_class
+from attentest.trials.of_translation import OF_TRANSLATION
 from attentest.trials.charts.files import slug
 
 HERE = Path(__file__).parent
@@ -60,6 +61,7 @@ def pages() -> dict[Path, Callable[[str], str]]:
         HERE / "commands.md": with_tables,
         HERE / "verdicts.md": with_definitions,
         HERE / "translation.md": with_translation_settings,
+        HERE / "trials" / "translation.md": with_settings_of_translation_trials,
         HERE / "calibration.md": lambda _: calibration_page(),
         JUDGED_BY: lambda _: MEASURED.read_text(encoding="utf-8"),
         **lists,
@@ -69,6 +71,12 @@ def pages() -> dict[Path, Callable[[str], str]]:
 def with_translation_settings(text: str) -> str:
     for group, kind in TRANSLATION.items():
         text = _replaced(f"{group} settings", setting_list(kind), text)
+    return text
+
+
+def with_settings_of_translation_trials(text: str) -> str:
+    for name in OF_TRANSLATION:
+        text = _replaced(f"{name} settings", setting_list(trial_class(name)), text)
     return text
 
 

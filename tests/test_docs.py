@@ -41,6 +41,7 @@ from attentest.studies.verdict.calibration import TestRates as RatesOfOne  # pyt
 from attentest.studies.verdict.judge import FAILURES
 from attentest.training.folder import FILES
 from attentest.trials import TRIALS, trial_class
+from attentest.trials.of_translation import OF_TRANSLATION, PREFIX
 from attentest.trials.scores import SCORES
 
 ROOT = Path(__file__).parents[1]
@@ -184,7 +185,7 @@ def test_a_trial_has_a_page_with_all_its_parts(page: str) -> None:
 
 def test_no_page_is_about_what_is_not_there() -> None:
     pages = {str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")}
-    assert {page for page in pages if "/" in page} == {*KINDS, "trials/README.md"}
+    assert {page for page in pages if "/" in page} == {*KINDS, "trials/README.md", "trials/translation.md"}
 
 
 def test_the_index_lists_every_page_with_its_question() -> None:
@@ -192,6 +193,15 @@ def test_the_index_lists_every_page_with_its_question() -> None:
     for page, kind in KINDS.items():
         link = page.removeprefix("trials/") if page.startswith("trials/") else f"../{page}"
         assert f"| [{kind.name}]({link}) | {kind.question} |" in index, page
+
+
+@pytest.mark.parametrize("name", [name for name in OF_TRANSLATION if name.startswith(PREFIX)])
+def test_trials_of_translation_runs_share_a_page(name: str) -> None:
+    section, kind = sections("trials/translation.md")[name], trial_class(name)
+    assert section.startswith(kind.question)
+    shown = [item.partition("`")[2].partition("`")[0] for item in items(section)]
+    assert shown == [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    assert f"| [{name}](translation.md#{name}) | {kind.question} |" in text_of("trials/README.md")
 
 
 @pytest.mark.parametrize("page", KINDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -75,7 +75,7 @@ class TranslationLayers(TranslationTrial):
         some = some_of(np.arange(len(subject)), self.decode)
         part = replace(subject, rows=subject.rows[some])
         total = (len(changes) + 1) * len(part) + len(subject)
-        found = {COUNTS: _at(some, counts_of(part, spelled(part, part.own_translations)), len(subject))}
+        found: dict[str, Any] = {COUNTS: _at(some, counts_of(part, spelled(part, part.own_translations)), len(subject))}
         for done, change in enumerate(changes, 1):
             watch(done * len(part), total)
             translations = spelled(part, part.translated(change.steps_of(part, self.seed)))
@@ -111,8 +111,9 @@ class TranslationLayers(TranslationTrial):
         most = min(sites, key=lambda site: summary[f"{DIFFERENCE}, {kind}, {site}"].value)
         return (
             f"With {kind} weights in all layers BLEU is {summary[f'{BLEU}, {kind}, {ALL}']} instead of "
-            f"{summary[BLEU]}. Of single layers, {most} matters most: {summary[f'{DIFFERENCE}, {kind}, {most}']} BLEU, and another "
-            f"likeliest token in a share of {summary[f'{STEPS}, {kind}, {most}']} of the steps at a forced prefix."
+            f"{summary[BLEU]}. Of single layers, {most} matters most: {summary[f'{DIFFERENCE}, {kind}, {most}']} BLEU, "
+            f"and another likeliest token in a share of {summary[f'{STEPS}, {kind}, {most}']} of the steps at a forced "
+            "prefix."
         )
 
     @classmethod

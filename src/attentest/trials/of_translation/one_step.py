@@ -43,7 +43,8 @@ class OneStep:
 
     @property
     def texts(self) -> Int[np.ndarray, "pairs"]:
-        return self.subject.rows[self.places]
+        found: np.ndarray = self.subject.rows[self.places]
+        return found
 
     @property
     def mask(self) -> Bool[Tensor, "pairs tokens"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -65,7 +65,7 @@ class TranslationUniform(TranslationTrial):
         changes = {kind: Changed(kind, subject.model.source_sites) for kind in VARIANTS}
         own = spelled(subject, subject.own_translations)
         watch(len(subject), total)
-        found = {
+        found: dict[str, Any] = {
             "source": subject.source_texts,
             "reference": subject.references,
             "translation": own,
