@@ -20,9 +20,9 @@ _STYLE = """
 .attentest .view thead th{vertical-align:bottom}
 .attentest .view thead span{writing-mode:vertical-rl;transform:rotate(180deg);max-height:11em;overflow:hidden}
 .attentest .view tbody th{text-align:right;padding-right:.4em;max-width:14em;overflow:hidden;text-overflow:ellipsis}
-.attentest .view td{min-width:2em;height:1.7em;padding:0;text-align:center;border-radius:3px;font-size:.85em;
+.attentest .view tbody td{min-width:2em;height:1.7em;padding:0;text-align:center;border-radius:3px;font-size:.85em;
 background:rgba(230,97,1,var(--w,0));outline:1px solid #8882}
-@media (prefers-color-scheme:dark){.attentest .view td{background:rgba(230,97,1,calc(.7*var(--w,0)))}}
+@media (prefers-color-scheme:dark){.attentest .view tbody td{background:rgba(230,97,1,calc(.7*var(--w,0)))}}
 """
 
 

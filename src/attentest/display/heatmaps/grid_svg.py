@@ -34,9 +34,11 @@ def picture(grids: Iterable[Grid]) -> str:
 
 def _one(grid: Grid, y: int) -> tuple[list[str], int, float]:
     """Its parts, where the next one begins, and how far it reaches to the right."""
-    about = " · ".join(part for part in (grid.title, grid.shown, "cells: weight in %", grid.left_out) if part)
+    about = " · ".join(part for part in (grid.title, grid.shown, "cells: weight in %") if part)
+    texts = ((line, "#111111") for line in (grid.source, f"→ {grid.translation}"))
+    small = ((line, "#555555") for line in (about, grid.left_out) if line)
     parts = []
-    for line, colour in ((about, "#555555"), (grid.source, "#111111"), (f"→ {grid.translation}", "#111111")):
+    for line, colour in (*small, *texts):
         shown = safe(cut(one_line(line), _ABOUT))
         parts.append(f'<text x="{MARGIN}" y="{y}" fill="{colour}" font-size="13">{shown}</text>')
         y += LINE - 4

@@ -41,7 +41,7 @@ class _Table:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         rows, columns = ([one_line(token) for token in side] for side in self.grid.drawn)
         label = min(_LABEL, max((width(row) for row in rows), default=0))
-        cell = min(_WIDEST, max(_NARROWEST, *(width(column) for column in columns)))
+        cell = min(_WIDEST, max([_NARROWEST, *(width(column) for column in columns)]))
         at_once = max(1, (options.max_width - label) // (cell + 1))
         for start in range(0, len(columns), at_once):
             yield from self._block(rows, columns[start : start + at_once], start, label, cell)
