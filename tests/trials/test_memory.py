@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tiny_encoders import marked_corpus, save_classifier
+from tiny_encoders import OTHERS, marked_corpus, save_classifier
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 import attentest
 from attentest.errors import InputError
 from attentest.memory import most_bytes, out_of_memory, size_of
+from attentest.models.pretrained.sinks import Sinks
+from attentest.models.pretrained.view import View
 from attentest.models.protocol import Costs
 from attentest.text.batches import Batch
 from attentest.training.run import Run
@@ -212,6 +214,23 @@ def test_tensors_stay_within_the_memory(name: str, wide_run: Run) -> None:
     trial = make_trial(name, **FEW.get(name, {}))
     works, longest = works_of([trial], subject), int(subject.lengths.max())
     costs = costs_of(subject, longest)
+    memory = 4 * (longest + costs.added) * bytes_of_a_position(works, costs, longest)
+    model: Any = subject.model
+    with Peak(model) as watched:
+        hold([trial], replace(subject, memory=memory))
+    assert watched.peak <= memory
+
+
+@pytest.mark.parametrize("name", ["permutation", "erasure"])
+def test_tokens_set_aside_are_in_memory_too(name: str, wide_run: Run) -> None:
+    """Most tokens of these texts are set aside, and the network reads all of them."""
+    aside = Sinks(tuple(wide_run.vocabulary.ids(list(OTHERS)).tolist()))
+    subject = replace(subject_of(wide_run.seen(View(sinks=aside))), folder=None)
+    longest, items = int(subject.read_lengths.max()), int(subject.lengths.max())
+    assert longest == int(subject_of(wide_run).lengths.max()) > 2 * items
+    trial = make_trial(name, **FEW.get(name, {}))
+    works, costs = works_of([trial], subject), costs_of(subject, longest)
+    assert tokens_at_once(replace(subject, memory=1), works) == longest + costs.added
     memory = 4 * (longest + costs.added) * bytes_of_a_position(works, costs, longest)
     model: Any = subject.model
     with Peak(model) as watched:

@@ -93,6 +93,6 @@ def _groups(steps: list[Step], run: str, special: bool) -> list[tuple[int | None
 
 def _peak(subject: Subject, works: Works) -> int:
     load = Load(subject)
-    costs, length = load.longest, int(load.lengths.max())
-    positions = int((load.lengths + costs.added).sum())
+    costs, length = load.longest, int(load.read.max())
+    positions = int((load.read + costs.added).sum())
     return min(positions, tokens_at_once(subject, works)) * bytes_of_a_position(works, costs, length)
