@@ -22,7 +22,8 @@ from attentest.publish import alone_in, link_or_copy, replacing
 from attentest.reports.result import Page
 from attentest.reports.write import add_page
 from attentest.studies.audit import BUDGETS, plan_audit
-from attentest.studies.expand import Finished, StudyPlan
+from attentest.studies.examined import Finished
+from attentest.studies.expand import StudyPlan
 from attentest.studies.folder import PAGE, RESULTS, check_free
 from attentest.studies.results import RUN, SUMMARY, TRIAL, FindingRef, ModelResult, Summary, read_summary
 from attentest.studies.run_study import publishing
@@ -192,7 +193,7 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
     model = chosen.get("model")
     labels, dtype = chosen.get("labels"), chosen.get("dtype", AUTO)
     if isinstance(model, str | Path):
-        model = Finished(str(model), labels or {}, dtype=dtype) if is_pretrained(model) else Run(model)
+        model = Finished(source=str(model), labels=labels or {}, dtype=dtype) if is_pretrained(model) else Run(model)
     if labels and not isinstance(model, Finished):
         raise InputError("`labels` says which class each label of a Hugging Face classifier is; give that as `model`.")
     source, corpus, columns = _source(source, columns)
