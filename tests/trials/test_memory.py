@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ from attentest.models.pretrained.sinks import Sinks
 from attentest.models.pretrained.view import View
 from attentest.models.protocol import Costs
 from attentest.text.batches import Batch
+from attentest.text.prepare import TokenizedCorpus
+from attentest.training import take
+from attentest.training.predict import Predictions, predict
 from attentest.training.run import Run
 from attentest.training.take import take_pretrained
 from attentest.trials import Finding, make_trial, subject_of
@@ -236,3 +240,28 @@ def test_tokens_set_aside_are_in_memory_too(name: str, wide_run: Run) -> None:
     with Peak(model) as watched:
         hold([trial], replace(subject, memory=memory))
     assert watched.peak <= memory
+
+
+@pytest.mark.parametrize("longest", [2, 0.5])
+def test_predictions_of_a_model_from_elsewhere_are_halved_until_they_fit(
+    longest: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = save_classifier(tmp_path / "theirs")
+    usual = take_pretrained(marked_corpus(20), theirs, tmp_path / "usual")
+    read: list[int] = []
+
+    def small(model: Any, data: TokenizedCorpus, rows: np.ndarray, *given: Any, max_padded: int) -> Predictions:
+        read.append(max_padded)
+        with limited(model, int(longest * (data.sequences.lengths[rows].max() + 3))):
+            return predict(model, data, rows, *given, max_padded=max_padded)
+
+    monkeypatch.setattr(take, "predict", small)
+    if longest < 1:
+        with pytest.raises(RuntimeError, match="not enough memory"):
+            take_pretrained(marked_corpus(20), theirs, tmp_path / "small")
+        assert read[-1] == min(read)
+        return
+    found = take_pretrained(marked_corpus(20), theirs, tmp_path / "small")
+    assert len(read) > 1
+    for one, other in zip(found.predictions["probability"], usual.predictions["probability"], strict=True):
+        assert np.allclose(one.as_py(), other.as_py(), atol=1e-5)
