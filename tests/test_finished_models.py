@@ -279,6 +279,15 @@ def test_labels_are_for_a_finished_model(command: Program, tmp_path: Path) -> No
     assert "--labels" in answer.err
 
 
+def test_a_folder_that_is_no_model(command: Program, tmp_path: Path) -> None:
+    reviews = write_reviews(tmp_path / "reviews.csv")
+    (tmp_path / "nothing").mkdir()
+    answer = command("audit", reviews, "--text", "body", "--label", "stars", "--model", tmp_path / "nothing")
+    assert answer.code == 2
+    assert "no run.json" in answer.err
+    assert "no config.json" in answer.err
+
+
 def test_a_dry_run_says_what_would_be_done(classifier: Path, command: Program, tmp_path: Path) -> None:
     reviews = write_reviews(tmp_path / "reviews.csv")
     given = ["audit", reviews, "--text", "body", "--label", "stars", "--model", classifier, "--dry-run"]
