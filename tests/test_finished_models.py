@@ -17,7 +17,7 @@ import attentest
 from attentest.audits import Audit, plan, run_audit
 from attentest.engine import Store
 from attentest.studies.audit import BUDGETS, Budget, plan_audit
-from attentest.studies.expand import Finished
+from attentest.studies.examined import Finished
 from attentest.studies.results import read_summary
 from attentest.training.take import take_pretrained
 
@@ -70,7 +70,7 @@ def audited(source: Path, model: Finished, tmp_path: Path, budget: str, **column
 
 @pytest.mark.slow
 def test_a_finished_model_is_audited_on_every_row(classifier: Path, small: str, tmp_path: Path) -> None:
-    made = audited(write_reviews(tmp_path / "reviews.csv"), Finished(str(classifier)), tmp_path, small)
+    made = audited(write_reviews(tmp_path / "reviews.csv"), Finished(source=str(classifier)), tmp_path, small)
     assert made.failed == {}
     summary = read_summary(made.folder)
     for name in SMALL.experiments:
@@ -90,7 +90,7 @@ def test_a_finished_model_reads_long_texts_in_windows(classifier: Path, small: s
     source = tmp_path / "reviews.csv"
     lines = [f"{text},{label}" for text, label in zip(long, texts["label"], strict=True)]
     source.write_text("\n".join(["body,stars", *lines]), encoding="utf-8")
-    made = audited(source, Finished(str(classifier), text={"long": "windows", "max_tokens": 9}), tmp_path, small)
+    made = audited(source, Finished(source=str(classifier), text={"long": "windows", "max_tokens": 9}), tmp_path, small)
     assert made.failed == {}
     summary = read_summary(made.folder)
     (about,) = [about for name, about in summary.blocks.items() if "special" not in name]
@@ -129,7 +129,9 @@ def test_labels_are_mapped_and_taken_in_any_order(tmp_path: Path) -> None:
 
 def test_a_split_of_its_own_is_respected(classifier: Path, tmp_path: Path, small: str) -> None:
     reviews = write_reviews(tmp_path / "reviews.csv", split=True)
-    planned = plan_audit(str(reviews), small, columns={**COLUMNS, "split": "part"}, model=Finished(str(classifier)))
+    planned = plan_audit(
+        str(reviews), small, columns={**COLUMNS, "split": "part"}, model=Finished(source=str(classifier))
+    )
     names = [step.name for step in planned.plan]
     assert any(name.startswith("baseline of") for name in names)
     loaded = attentest.load(reviews, split="part", **COLUMNS)
@@ -138,7 +140,7 @@ def test_a_split_of_its_own_is_respected(classifier: Path, tmp_path: Path, small
 
 def test_nothing_is_trained_beside_a_finished_model(classifier: Path, tmp_path: Path, small: str) -> None:
     reviews = write_reviews(tmp_path / "reviews.csv")
-    planned = plan_audit(str(reviews), small, columns=COLUMNS, model=Finished(str(classifier)))
+    planned = plan_audit(str(reviews), small, columns=COLUMNS, model=Finished(source=str(classifier)))
     assert not [step.name for step in planned.plan if step.name.startswith(("train", "baseline", "experiment"))]
 
 
@@ -146,7 +148,7 @@ def test_keys_see_what_a_model_is_and_not_where_it_lies(classifier: Path, tmp_pa
     reviews = write_reviews(tmp_path / "reviews.csv")
 
     def keys(folder: Path) -> list[str]:
-        finished = plan_audit(str(reviews), small, columns=COLUMNS, model=Finished(str(folder)))
+        finished = plan_audit(str(reviews), small, columns=COLUMNS, model=Finished(source=str(folder)))
         trained = plan_audit(str(reviews), small, columns=COLUMNS, training={"pretrained": str(folder)})
         steps = [*finished.plan, *trained.plan]
         return [step.key for step in steps if step.name.startswith(("take clf", "train "))]
@@ -275,6 +277,15 @@ def test_labels_are_for_a_finished_model(command: Program, tmp_path: Path) -> No
     )
     assert answer.code == 2
     assert "--labels" in answer.err
+
+
+def test_a_folder_that_is_no_model(command: Program, tmp_path: Path) -> None:
+    reviews = write_reviews(tmp_path / "reviews.csv")
+    (tmp_path / "nothing").mkdir()
+    answer = command("audit", reviews, "--text", "body", "--label", "stars", "--model", tmp_path / "nothing")
+    assert answer.code == 2
+    assert "no run.json" in answer.err
+    assert "no config.json" in answer.err
 
 
 def test_a_dry_run_says_what_would_be_done(classifier: Path, command: Program, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from attentest.engine.choose import open_store, runner_for
 from attentest.engine.scheduler import Outcome, Runner, Watcher
 from attentest.engine.store import Store
 from attentest.errors import InputError, last_line, unknown_name
-from attentest.files import make_folder, write_table
+from attentest.files import is_folder, make_folder, write_table
 from attentest.memory import most_bytes
 from attentest.models.pretrained.precision import AUTO
 from attentest.models.protocol import AttentionModel
@@ -23,7 +23,8 @@ from attentest.reports.result import Page
 from attentest.reports.write import add_page
 from attentest.studies.audit import BUDGETS, plan_audit
 from attentest.studies.audit_of_translation import plan_translation_audit
-from attentest.studies.expand import Finished, StudyPlan
+from attentest.studies.examined import Finished
+from attentest.studies.expand import StudyPlan
 from attentest.studies.folder import PAGE, RESULTS, check_free
 from attentest.studies.results import RUN, SUMMARY, TRIAL, FindingRef, ModelResult, Summary, read_summary
 from attentest.studies.run_study import publishing
@@ -197,7 +198,7 @@ def _planned(source: Source, given: AuditGiven) -> tuple[StudyPlan, Corpus | Non
     model = chosen.get("model")
     labels, dtype = chosen.get("labels"), chosen.get("dtype", AUTO)
     if isinstance(model, str | Path):
-        model = Finished(str(model), labels or {}, dtype=dtype) if is_pretrained(model) else Run(model)
+        model = _model(model, labels or {}, dtype)
     if labels and not isinstance(model, Finished):
         raise InputError("`labels` says which class each label of a Hugging Face classifier is; give that as `model`.")
     source, corpus, columns = _source(source, columns)
@@ -238,6 +239,19 @@ def _planned_of_translation(source: TranslationRun | str | Path, chosen: Mapping
     )
     planned.settings = plain({name: chosen.get(name) for name in ("budget", "texts")})
     return planned
+
+
+def _model(given: str | Path, labels: Mapping[str, str], dtype: str) -> Run | Finished:
+    """A finished run, or a model that was trained elsewhere."""
+    if is_pretrained(given):
+        return Finished(source=str(given), labels=labels, dtype=dtype)
+    folder = Path(given)
+    if is_folder(folder) and run_folder(folder) is None and not (folder / SUMMARY).is_file():
+        raise InputError(
+            f"{given} is neither the folder of a run (it has no run.json) nor that of a Hugging Face model (it has no "
+            "config.json)."
+        )
+    return Run(given)
 
 
 def _source(source: Source, columns: dict[str, Any]) -> tuple[str | Run | Corpus, Corpus | None, dict[str, Any]]:

@@ -18,6 +18,7 @@ from page_tree import Tree
 from program import Program
 from rich.console import Console
 from test_engine import Here
+from tiny_encoders import corpus, save_encoder
 
 import attentest
 from attentest.audits import Audit, run_audit
@@ -32,6 +33,7 @@ from attentest.studies import comparison
 from attentest.studies.audit import NOT_CALIBRATED, plan_audit, trials_of
 from attentest.studies.comparison import plan_comparison
 from attentest.studies.expand import StudyPlan
+from attentest.studies.forecast import forecast
 from attentest.studies.results import WITH_SPECIAL, WITHOUT_SINKS, read_summary
 from attentest.studies.run_study import run_planned
 from attentest.studies.steps import trial as trial_step
@@ -40,6 +42,7 @@ from attentest.trials import make_trial
 from attentest.trials.adversary import InstanceAdversary
 from attentest.trials.base import works_of
 from attentest.trials.instances import SHOWN
+from attentest.trials.sinks import texts_for_sinks
 from attentest.trials.subject import some_of
 
 USUAL = "tiny theirs"
@@ -358,8 +361,10 @@ def test_a_dry_run_says_what_the_encoder_runs(command: Program, encoder_run: att
     answer = command(*given)
     assert answer.code == 0, answer.err
     assert "runs of it on a text" in answer.out
+    assert answer.out.count(" min on one core") == 1
     assert "peak memory about" in answer.out
-    found = json.loads(command(*given, "--json").out)["encoder"]
+    plan = json.loads(command(*given, "--json").out)
+    found = plan["encoder"]
     planned = plan_audit(encoder_run, texts=6)
     subjects = {special: planned.examined[next(iter(planned.examined))](special) for special in (False, True)}
     told = 0.0
@@ -372,11 +377,37 @@ def test_a_dry_run_says_what_the_encoder_runs(command: Program, encoder_run: att
     subject = subjects[False]
     shown = replace(subject, rows=some_of(subject.rows, SHOWN))
     told += sum(work.forward for work in works_of([InstanceAdversary()], shown).values())
+    looked = replace(subject, rows=some_of(subject.rows, len(texts_for_sinks(subject.data))))
+    told += sum(work.forward for work in works_of([], looked).values())
     assert found["forward"] == pytest.approx(told)
-    assert found["seconds"] > 0
+    assert 0 < found["seconds"] <= plan["seconds"] + 0.05 * len(plan["steps"])  # of each step, one digit is told
     bounded = json.loads(command(*given, "--json", "--memory", "200KB").out)["encoder"]
     assert bounded["memory"] <= 200_000 < found["memory"]
     assert bounded["model"] == found["model"] == sum(p.numel() * 4 for p in encoder_run.model.parameters())
+
+
+@pytest.mark.parametrize("whose", ["a run", "to be trained"])
+def test_a_dry_run_counts_the_models_that_are_compared(whose: str, tmp_path: Path) -> None:
+    """Trials of the base and of the models that are trained like it, and their trainings, by a run timed here."""
+    texts, base = corpus(), save_encoder(tmp_path / "base")
+    if whose == "a run":
+        trained = attentest.finetune(texts, base, tmp_path / "run", epochs=1)
+        planned = plan_audit(texts, model=trained, texts=6)
+    else:
+        planned = plan_audit(texts, texts=6, training={"pretrained": str(base), "epochs": 1})
+    found = forecast(planned)
+    assert found is not None
+    trainings = [step for step in planned.plan if step.work.endswith("training:run")]
+    assert len(trainings) > 3
+    assert {step.key for step in trainings} <= set(found.steps)
+    asked = [step for step in planned.plan if "run" in step.inputs]
+    assert {step.key for step in asked} <= set(found.steps)
+    assert len({step.inputs["run"] for step in asked}) > 1
+    by_base = [step for step in asked if step.inputs["run"] == asked[0].inputs["run"]]
+    left = forecast(planned, lambda key: key not in {step.key for step in by_base})
+    assert left is not None
+    assert 0 < left.forward < found.forward
+    assert forecast(planned, lambda key: True) is None
 
 
 def test_other_audits_say_nothing_of_an_encoder(command: Program, run: attentest.Run, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from attentest.models.pretrained.explanations import EXPLANATIONS
 from attentest.models.pretrained.view import View
 from attentest.studies.audit import plan_audit
 from attentest.studies.comparison import plan_comparison
-from attentest.studies.expand import Finished
+from attentest.studies.examined import Finished
 from attentest.training.take import take_pretrained
 from attentest.trials import TRIALS, hold, make_trial, subject_of
 
@@ -115,7 +115,7 @@ def test_steps_in_it_have_keys_of_their_own(encoder_run: attentest.Run) -> None:
 
 def test_a_finished_model_in_it_is_another_step(tmp_path: Path) -> None:
     theirs, corpus = str(save_classifier(tmp_path / "theirs")), marked_corpus()
-    plans = [plan_audit(corpus, model=Finished(theirs, dtype=dtype)) for dtype in ("auto", BF16)]
+    plans = [plan_audit(corpus, model=Finished(source=theirs, dtype=dtype)) for dtype in ("auto", BF16)]
     taken = [next(step for step in plan.plan if step.name.startswith("take ")) for plan in plans]
     assert taken[0].key != taken[1].key
     assert taken[1].settings["dtype"] == BF16

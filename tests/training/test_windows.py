@@ -15,7 +15,7 @@ from tiny_encoders import BAD, GOOD, OTHERS, save_classifier, save_encoder
 import attentest
 from attentest.models.pretrained.view import View
 from attentest.studies.audit import plan_audit
-from attentest.studies.expand import Finished
+from attentest.studies.examined import Finished
 from attentest.text.settings import TextSettings
 from attentest.training.predict import predict
 from attentest.training.take import take_pretrained
@@ -287,11 +287,11 @@ def test_an_audit_of_a_finished_model_reads_as_it_was_told(folders: Path) -> Non
     source, model = write(folders / "told.csv"), save_classifier(folders / "told")
     given = {"long": "windows", "stride": STRIDE, "max_tokens": 20}
     planned = plan_audit(
-        str(source), columns={"text": "body", "label": "stars"}, model=Finished(str(model)), training=given
+        str(source), columns={"text": "body", "label": "stars"}, model=Finished(source=str(model)), training=given
     )
     (taken,) = [step for step in planned.plan if step.name.startswith("take ")]
     assert taken.settings["text"] == given
-    other = plan_audit(str(source), columns={"text": "body", "label": "stars"}, model=Finished(str(model)))
+    other = plan_audit(str(source), columns={"text": "body", "label": "stars"}, model=Finished(source=str(model)))
     (usual,) = [step for step in other.plan if step.name.startswith("take ")]
     assert usual.key != taken.key
     base = save_encoder(folders / "to tune")

@@ -6,20 +6,26 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from tiny_encoders import marked_corpus, save_classifier
+from tiny_encoders import OTHERS, marked_corpus, save_classifier
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 import attentest
 from attentest.errors import InputError
 from attentest.memory import most_bytes, out_of_memory, size_of
+from attentest.models.pretrained.sinks import Sinks
+from attentest.models.pretrained.view import View
 from attentest.models.protocol import Costs
 from attentest.text.batches import Batch
+from attentest.text.prepare import TokenizedCorpus
+from attentest.training import take
+from attentest.training.predict import Predictions, predict
 from attentest.training.run import Run
 from attentest.training.take import take_pretrained
 from attentest.trials import Finding, make_trial, subject_of
@@ -217,3 +223,45 @@ def test_tensors_stay_within_the_memory(name: str, wide_run: Run) -> None:
     with Peak(model) as watched:
         hold([trial], replace(subject, memory=memory))
     assert watched.peak <= memory
+
+
+@pytest.mark.parametrize("name", ["permutation", "erasure"])
+def test_tokens_set_aside_are_in_memory_too(name: str, wide_run: Run) -> None:
+    """Most tokens of these texts are set aside, and the network reads all of them."""
+    aside = Sinks(tuple(wide_run.vocabulary.ids(list(OTHERS)).tolist()))
+    subject = replace(subject_of(wide_run.seen(View(sinks=aside))), folder=None)
+    longest, items = int(subject.read_lengths.max()), int(subject.lengths.max())
+    assert longest == int(subject_of(wide_run).lengths.max()) > 2 * items
+    trial = make_trial(name, **FEW.get(name, {}))
+    works, costs = works_of([trial], subject), costs_of(subject, longest)
+    assert tokens_at_once(replace(subject, memory=1), works) == longest + costs.added
+    memory = 4 * (longest + costs.added) * bytes_of_a_position(works, costs, longest)
+    model: Any = subject.model
+    with Peak(model) as watched:
+        hold([trial], replace(subject, memory=memory))
+    assert watched.peak <= memory
+
+
+@pytest.mark.parametrize("longest", [2, 0.5])
+def test_predictions_of_a_model_from_elsewhere_are_halved_until_they_fit(
+    longest: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = save_classifier(tmp_path / "theirs")
+    usual = take_pretrained(marked_corpus(20), theirs, tmp_path / "usual")
+    read: list[int] = []
+
+    def small(model: Any, data: TokenizedCorpus, rows: np.ndarray, *given: Any, max_padded: int) -> Predictions:
+        read.append(max_padded)
+        with limited(model, int(longest * (data.sequences.lengths[rows].max() + 3))):
+            return predict(model, data, rows, *given, max_padded=max_padded)
+
+    monkeypatch.setattr(take, "predict", small)
+    if longest < 1:
+        with pytest.raises(RuntimeError, match="not enough memory"):
+            take_pretrained(marked_corpus(20), theirs, tmp_path / "small")
+        assert read[-1] == min(read)
+        return
+    found = take_pretrained(marked_corpus(20), theirs, tmp_path / "small")
+    assert len(read) > 1
+    for one, other in zip(found.predictions["probability"], usual.predictions["probability"], strict=True):
+        assert np.allclose(one.as_py(), other.as_py(), atol=1e-5)

@@ -14,6 +14,8 @@ from tiny_encoders import BAD, GOOD, OTHERS, save_classifier
 from torch import Tensor
 
 import attentest
+from attentest.models.pretrained.sinks import Sinks
+from attentest.text.aside import set_aside
 from attentest.text.batches import make_batch
 from attentest.training.take import take_pretrained
 from attentest.trials import TRIALS, Subject, hold, make_trial, subject_of
@@ -112,3 +114,31 @@ def test_runs_on_copies_are_counted_by_hand(subject: Subject) -> None:
     assert load.copies(2, load.lengths // 2) == pytest.approx(TEXTS * 2 * 9 / 15 * whole)
     assert load.decoded(LAYERS * 15) == pytest.approx(TEXTS)  # one row in one layer each
     assert load.above == pytest.approx(TEXTS / LAYERS)
+
+
+def with_half_aside(subject: Subject) -> Subject:
+    """Every second token of each text is read and counts as none of its items."""
+    data = subject.data
+    chosen = np.arange(len(data.sequences.ids)) % 2 == 1
+    model: Any = subject.model
+    seen = model.seen(replace(model.view, sinks=Sinks(first=True)))  # which are set aside, the data says
+    return replace(subject, model=seen, data=set_aside(data, chosen))
+
+
+def test_tokens_set_aside_are_counted_by_hand(subject: Subject) -> None:
+    """6 tokens, 6 set aside and 3 that the model adds: a copy of 2 tokens is 11/15 of a run."""
+    load = Load(with_half_aside(subject))
+    assert set(load.lengths) == {6}
+    assert set(load.read) == {12}
+    assert load.longest == Load(subject).longest
+    assert load.copies(3, load.lengths // 3) == pytest.approx(TEXTS * 3 * 11 / 15 * load.longest.whole)
+    assert load.decoded(LAYERS * 15) == pytest.approx(TEXTS)
+
+
+@pytest.mark.parametrize("name", ["correlation", "exchange", "swaps"])  # erasure runs copies that are the same once
+def test_a_trial_runs_what_it_says_with_tokens_set_aside(name: str, subject: Subject) -> None:
+    apart, trial = with_half_aside(subject), make_trial(name, **FEW.get(name, {}))
+    told = sum(work.forward for work in works_of([trial], apart).values())
+    with counted(subject.model) as found:
+        hold([trial], apart)
+    assert found["forward"] / 1.25 <= told <= found["forward"] * 1.25, (told, found)

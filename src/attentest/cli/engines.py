@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -131,20 +130,23 @@ def print_plan(expanded: StudyPlan, store: Store, as_json: bool) -> None:
     from attentest.studies.forecast import forecast
 
     expanded.summarise()
+    found = forecast(expanded, store.has)
+    timed = {} if found is None else found.steps
     rows: list[dict[str, Any]] = [
-        {"name": s.name, "seconds": round(s.seconds, 1), "done": store.has(s.key)} for s in expanded.plan
+        {"name": s.name, "seconds": round(timed.get(s.key, s.seconds), 1), "done": store.has(s.key)}
+        for s in expanded.plan
     ]
     left = sum(row["seconds"] for row in rows if not row["done"])
-    found = forecast(expanded, store.has)
     if as_json:
-        say_json({"steps": rows, "seconds": round(left, 1)} | ({} if found is None else {"encoder": asdict(found)}))
+        say_json({"steps": rows, "seconds": round(left, 1)} | ({} if found is None else {"encoder": found.as_dict()}))
         return
     for row in rows:
         say(f"{'done' if row['done'] else '{:.0f} s'.format(row['seconds']):>8}  {row['name']}")
-    say(f"{counted(len(rows), 'step')}, about {max(1, round(left / 60))} min on one core")
+    by = "" if found is None else ", by a run of the encoder timed here"
+    say(f"{counted(len(rows), 'step')}, about {max(1, round(left / 60)):,} min on one core{by}")
     if found is not None:
         say(
-            f"of the encoder: about {found.forward:,.0f} runs of it on a text and {found.backward:,.0f} back, "
-            f"{max(1, round(found.seconds / 60)):,} min on one core by a run timed here; peak memory about "
-            f"{written_size(found.memory)} next to {written_size(found.model)} of the model, in each process"
+            f"trials of the encoder: about {found.forward:,.0f} runs of it on a text and {found.backward:,.0f} back; "
+            f"peak memory about {written_size(found.memory)} next to {written_size(found.model)} of the model, in each "
+            "process"
         )

@@ -14,9 +14,9 @@ from attentest.errors import InputError, unknown_name
 from attentest.files import is_folder
 from attentest.models.pretrained.precision import AUTO, dtype_of
 from attentest.models.settings import HIERARCHICAL
+from attentest.studies.examined import Finished
 from attentest.studies.expand import (
     CHEAP,
-    Finished,
     StudyPlan,
     add_corpus,
     add_finished,

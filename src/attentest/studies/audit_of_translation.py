@@ -21,14 +21,14 @@ def plan_translation_audit(run: TranslationRun, budget: str, texts: int | None, 
         raise unknown_name("budget", budget, BUDGETS)
     if not run.finished:
         raise InputError(f"{run.path} is not finished; finish its training first.")
-    most = BUDGETS[budget].texts
-    chosen = texts if texts is not None else most
+    if texts is not None and texts < 1:
+        raise InputError(f"texts is {texts}; it must be at least 1.")
     corpus = run.record.corpus.name
     study = Study(
         name=f"audit of {run.path.name}",
         title=f"Audit of {run.path.name}, trained on {corpus}",
         corpora=(corpus,),
-        texts=chosen,
+        texts=BUDGETS[budget].texts if texts is None else texts,
         trials={name: {} for name in OF_TRANSLATION if name.startswith(PREFIX)},  # alignment needs links
     )
     found = StudyPlan(study, budget, "audit", [ALONE], device=device)

@@ -17,8 +17,8 @@ from attentest.files import hash_of, is_file
 from attentest.models import ModelSettings
 from attentest.models.build import PAIR_MODELS, check_pair, check_single, sites_of
 from attentest.models.pretrained.precision import AUTO
-from attentest.models.pretrained.view import View
 from attentest.models.settings import refuse_added_parts
+from attentest.studies.examined import Examined, Finished, of_finished, of_run, to_be_trained
 from attentest.studies.experiments import EXPERIMENTS, make_experiment
 from attentest.studies.experiments.adversary import ADVERSARY
 from attentest.studies.experiments.base import BASE
@@ -38,14 +38,13 @@ from attentest.studies.results import (
 from attentest.studies.schema import BUDGETS, LEAST, OF_PLACE, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
-from attentest.training.encoder import hash_of_base, place_of, with_its_head
+from attentest.training.encoder import hash_of_base, place_of
 from attentest.training.folder import FILES
 from attentest.training.run import Run
 from attentest.training.settings import sort_settings
 from attentest.trials import TRIALS, make_trial, trial_class
 from attentest.trials.instances import HEAT_MAPS, SHOWN
 from attentest.trials.of_translation import is_of_translation
-from attentest.trials.subject import Subject, subject_of
 
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
@@ -54,9 +53,6 @@ ENCODER_COST = 80  # times as much for a small pretrained encoder
 CHARACTERS = 5.5  # of a token with what follows it, about
 PLANTED, PLANTED_ROWS = 0.6, 2000  # the share of rows with planted words, and how many rows there are at most
 CHEAP = 2  # trials of a model that cost no more share one reading of its texts, and so do the others
-
-
-Examined = Callable[[bool], Subject]  # with special tokens as tokens of its texts, or not
 
 
 @dataclass
@@ -74,7 +70,7 @@ class StudyPlan:
     beside: Step | None = None  # what sets two models against each other
     settings: Mapping[str, Any] = field(default_factory=dict)  # by which a folder knows its plan again
     device: str = "auto"  # of trainings and trials
-    examined: dict[str, Examined] = field(default_factory=dict)  # by the key of its step: a pretrained encoder on trial
+    examined: dict[str, Examined] = field(default_factory=dict)  # pretrained encoders, by the keys of their steps
     dtype: str = AUTO  # that finished runs of pretrained encoders are put into
     memory: int | None = None  # bytes for what a trial has in memory at a time; it changes no number, so no key
 
@@ -172,6 +168,9 @@ def add_corpus(
             base = None if taken is None else take(found.plan, taken)
             block = _Block(study, found.plan, corpus, prepared, own, model, seed, base, places=found.places)
             block.add(found.results)
+            if model.get("pretrained") is not None:  # those that it is compared with are as large
+                examined = partial(to_be_trained, corpus, block.base) if taken is None else partial(of_run, taken, AUTO)
+                found.examined |= {step.key: examined for step in block.trained.values()}
             if found.kind == "audit" and corpus.answers != "entities":  # those are no fixed set of classes
                 block.add_baseline(found.results)
 
@@ -213,7 +212,7 @@ def add_run(found: StudyPlan, taken: Run, name: str | None = None) -> Step:
     block = _Block(found.study, found.plan, corpus, None, {}, model, seed, base, name, found.places, found.dtype)
     block.add(found.results)
     if taken.is_pretrained:
-        found.examined[base.key] = partial(_of_run, taken, found.dtype)
+        found.examined[base.key] = partial(of_run, taken, found.dtype)
     return base
 
 
@@ -223,23 +222,6 @@ def take(plan: Plan, run: Run) -> Step:
     return plan.add(
         f"take {run.name}", f"{STEPS}.taken:run", {"files": hashes}, places={"path": str(run.path.resolve())}
     )
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A model that was trained elsewhere: the folder or the hub name of a Hugging Face classifier.
-
-    `labels` says which class each of its labels is, where their names differ; `text` are settings of how it reads.
-    """
-
-    source: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-    text: Mapping[str, Any] = field(default_factory=dict)
-    dtype: str = AUTO  # that its weights are loaded in
-
-    @property
-    def name(self) -> str:
-        return ModelSettings(pretrained=self.source).name
 
 
 def add_finished(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus, model: Finished) -> None:
@@ -260,22 +242,9 @@ def add_finished(found: StudyPlan, source: str, options: Mapping[str, Any], corp
         seconds=START + _tokens(corpus, None)[1] * TRIAL_COST * ENCODER_COST,
     )
     block.add(found.results)
-    found.examined[block.taken.key] = partial(_examined, corpus, model)
+    found.examined[block.taken.key] = partial(of_finished, corpus, model)
     if (corpus.split == "train").any():
         block.add_baseline(found.results)
-
-
-def _of_run(run: Run, dtype: str, special: bool) -> Subject:
-    run = run.computed_in(dtype)
-    return subject_of(run.seen(View(special=True)) if special else run)
-
-
-def _examined(corpus: Corpus, model: Finished, special: bool) -> Subject:
-    """A model that was trained elsewhere, before any step has made a run of it."""
-    encoder = with_its_head(ModelSettings(pretrained=model.source), corpus.classes, model.labels, model.dtype)
-    data = encoder.read(corpus, TextSettings(**model.text), special=special)
-    seen = encoder.model.seen(View(special=special))
-    return Subject(seen, data, data.one_of_each_text(data.of_split("test")), trusted=True, view=seen.view.name)
 
 
 def models_for(study: Study, corpus: Corpus) -> Sequence[Mapping[str, Any]]:
@@ -321,6 +290,11 @@ class _Block:
     sinks: Step | None = None  # what looks for sinks, where these do not count
 
     @property
+    def base(self) -> dict[str, Any]:
+        """The settings that the base is trained with."""
+        return {**self.training, **self.model, "seed": self.seed}
+
+    @property
     def again(self) -> bool:
         """Whether this is a model that stands there already, with its tokens counted in another way."""
         return self.special or self.sinks is not None
@@ -355,8 +329,7 @@ class _Block:
         refuse_added("trial", trials, TRIALS)
         refuse_added("experiment", experiments, EXPERIMENTS)
         self.tokens = _tokens(self.corpus, self.study.texts)
-        base = {**self.training, **self.model, "seed": self.seed}
-        self.trained = {BASE: self.taken or self._train(BASE, base, {})}
+        self.trained = {BASE: self.taken or self._train(BASE, self.base, {})}
 
         def add(kind: str, name: str, step: Step) -> None:
             results[self._ref(str(len(results)), kind, name)] = step
@@ -369,8 +342,13 @@ class _Block:
                 add(TRIAL, name, self._trial(BASE, name, settings))
         if self.again:
             return
+<<<<<<< HEAD
         for name, settings in experiments.items():
             add(EXPERIMENT, name, self._experiment(name, settings, base))
+=======
+        for name, settings in self.study.experiments.items():
+            add(EXPERIMENT, name, self._experiment(name, settings, self.base))
+>>>>>>> hf
         add(INSTANCES, HEAT_MAPS, self._instances())
         if self.model.get("pretrained") is not None:
             usual = self._label(BASE)

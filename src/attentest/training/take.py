@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
 from attentest.corpora.corpus import Corpus
 from attentest.errors import InputError
 from attentest.files import write_json
+from attentest.memory import out_of_memory
 from attentest.models.pretrained.precision import AUTO
 from attentest.models.settings import ModelSettings
 from attentest.progress import Listener
@@ -19,7 +20,7 @@ from attentest.training.encoder import with_its_head
 from attentest.training.fine_tuning import check_fine_tuning
 from attentest.training.fit import Progress
 from attentest.training.identity import Others, identity_of, made_with
-from attentest.training.predict import predict
+from attentest.training.predict import Predictions, predict
 from attentest.training.record import RUN
 from attentest.training.results import write_results
 from attentest.training.run import Run, choose_device
@@ -53,9 +54,11 @@ def take_pretrained(
     if not len(test):
         raise InputError(f"{corpus.name} has no usable rows in its test split.")
     where = choose_device(device)
-    costs = encoder.model.costs(int(data.sequences.lengths[test].max()))
+    longest = int(data.sequences.lengths[test].max())
+    costs = encoder.model.costs(longest)
     at_once = TOKENS_AT_ONCE if memory is None else min(TOKENS_AT_ONCE, memory // costs.token)
-    found = predict(encoder.model.to(where), data, test, where, max_padded=at_once)
+    read = partial(predict, encoder.model.to(where), data, test, where)
+    found = _halved(lambda tokens: read(max_padded=tokens), at_once, longest + costs.added)
     path = Path(out)
     with exclusive(path):
         clear_for(path, identity, overwrite=False, write=True)
@@ -65,3 +68,14 @@ def take_pretrained(
         encoder.write(path)
         write_results(path, encoder.model, data, found, Progress())
     return Run(path)
+
+
+def _halved(read: Callable[[int], Predictions], at_once: int, fewest: int) -> Predictions:
+    """What is read so many tokens at a time, or where memory does not suffice, half as many, down to one text."""
+    while True:
+        try:
+            return read(at_once)
+        except (RuntimeError, MemoryError) as error:
+            if not out_of_memory(error) or at_once <= fewest:
+                raise
+        at_once = max(fewest, at_once // 2)

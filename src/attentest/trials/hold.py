@@ -72,7 +72,7 @@ def _examined(
 ) -> Iterator[tuple[np.ndarray, list[Columns]]]:
     """Rows of texts with what the examiners find; where memory does not suffice, half as many tokens at a time."""
     left = subject.rows
-    fewest = int(subject.lengths.max(initial=1)) + added_tokens(subject.model)
+    fewest = int(subject.read_lengths.max(initial=1)) + added_tokens(subject.model)
     in_turn = sorted(range(len(examiners)), key=lambda place: _keeps(examiners[place]))  # those that can be asked again
     while len(left):
         kept = False  # whether an examiner has put down what it saw: these texts must not be shown to it again

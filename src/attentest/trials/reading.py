@@ -147,7 +147,8 @@ class Reading:
         is kept of the texts."""
         if not provides(self.model, SizedModel):
             return most
-        costs = self.model.costs(self.mask.shape[1])
+        aside = 0 if self.batch.aside is None else self.batch.aside.shape[1]
+        costs = self.model.costs(self.mask.shape[1] + aside)
         return max(1, min(most, self.tokens_at_once * costs.token // (2 * len(self.batch) * costs.variant)))
 
     def moved(

@@ -67,6 +67,13 @@ class Subject:
         counts: np.ndarray = sentences[sequences.offsets[self.rows + 1] - 1] + 1
         return counts
 
+    @property
+    def read_lengths(self) -> np.ndarray:
+        """How many tokens of each text the model reads: its items at the site, and those set aside."""
+        aside = self.data.aside
+        lengths: np.ndarray = self.lengths if aside is None else self.lengths + aside.sequences.lengths[self.rows]
+        return lengths
+
     def place_of(self, trial: str) -> str:
         """The folder of a trial's finding, within that of all: sites other than the usual one are named."""
         site = "" if self.chosen_site == self.model.sites[-1] else self.chosen_site

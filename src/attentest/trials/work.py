@@ -45,9 +45,14 @@ class Load:
         return self.subject.lengths
 
     @cached_property
+    def read(self) -> Int[np.ndarray, "texts"]:
+        """Tokens that are read of each text: its own, and those set aside."""
+        return self.subject.read_lengths
+
+    @cached_property
     def _costs(self) -> tuple[list[Costs], Int[np.ndarray, "texts"]]:
         """Of each length, and which of them each text has."""
-        kinds, kind = np.unique(self.lengths, return_inverse=True)
+        kinds, kind = np.unique(self.read, return_inverse=True)
         return [costs_of(self.subject, int(length)) for length in kinds], kind
 
     @property
@@ -72,9 +77,9 @@ class Load:
     def copies(
         self, copies: float | Int[np.ndarray, "texts"], tokens: Float[np.ndarray, "texts"] | Int[np.ndarray, "texts"]
     ) -> float:
-        """Runs on copies of each text that have so many tokens."""
-        added = self.longest.added
-        return self.longest.whole * float((copies * (tokens + added) / (self.lengths + added)).sum())
+        """Runs on copies of each text that have so many of its tokens; what is set aside or added is in every copy."""
+        around = self.read - self.lengths + self.longest.added
+        return self.longest.whole * float((copies * (tokens + around) / (self.lengths + around)).sum())
 
 
 def costs_of(subject: Subject, length: int) -> Costs:
@@ -98,7 +103,7 @@ def tokens_at_once(subject: Subject, works: Works) -> int:
     """How many tokens may be read at a time, with padding and what the model adds: at least the longest text."""
     if subject.memory is None or not provides(subject.model, SizedModel):
         return TOKENS_AT_ONCE
-    longest = int(subject.lengths.max(initial=1))
+    longest = int(subject.read_lengths.max(initial=1))
     costs = costs_of(subject, longest)
     fitting = subject.memory // bytes_of_a_position(works, costs, longest)
     return max(longest + costs.added, min(TOKENS_AT_ONCE, fitting))

@@ -90,6 +90,41 @@ def test_a_text_that_ends_in_the_id_of_padding(architecture: str, side: Side) ->
             assert (found - plain).abs().max() <= EXACT
         variants = model.decode_variants(reading.encoded, reading.weights.unsqueeze(1))
         assert (variants.squeeze(1) - plain).abs().max() <= EXACT
+    inputs = bare.lay_out(batch)
+    own = model.look(inputs.arguments, [model.sites[-1]])[model.sites[-1]].weights
+    even = reading.mask / reading.lengths.unsqueeze(1)
+    changed = reading.decode(even[:, None, None].expand(-1, 1, own.shape[1], -1)).squeeze(1)
+    for text, place in enumerate((2, 1, 4)):  # of the last token with another id, in the text
+        places = inputs.places[text, : int(reading.lengths[text])]
+        shown = own[text, :, places[place]][:, places]
+        assert (reading.weights[text, :, : len(places)] - shown).abs().max() <= EXACT
+        assert (changed[text] - plain[text]).abs().max() > EXACT
+
+
+class LastByMask(torch.nn.Module):
+    """A head that reads the last token of the mask, whatever its id is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.head = classifier("GPT2").transformer, torch.nn.Linear(16, CLASSES)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        last = attention_mask.cumsum(1).argmax(1)
+        found: Tensor = self.head(states[torch.arange(len(states)), last])
+        return found
+
+
+def test_a_head_that_reads_the_last_token_by_the_mask() -> None:
+    bare = replace(layout(), single=Frame((), (), (), (0,)))
+    model = Pretrained(LastByMask().eval(), bare, range(CLASSES))
+    assert (model.about.decision, model.about.skips_padding) == ("last", False)
+    assert pretrained("GPT2").about.skips_padding
+    batch = batch_of_sequences([np.array(ids) for ids in ([7, 8, 9, PAD], [5, 6])])
+    reading = reading_of(model, batch)
+    assert reading.encoded.decision.tolist() == [3, 1]  # type: ignore[attr-defined]
+    with torch.no_grad():
+        assert (reading.logits - model.network(**bare.lay_out(batch).arguments)).abs().max() <= EXACT
 
 
 @pytest.mark.parametrize("head", [None, 1])

@@ -16,7 +16,7 @@ from attentest.models.pretrained.architectures import logits_of, pretrained_part
 from attentest.models.pretrained.layers import reusable
 from attentest.models.pretrained.layout import Layout
 from attentest.models.pretrained.replaced import Sites, find_sites, replaced
-from attentest.models.pretrained.rows import Decision, decision_token, runs_on_rows
+from attentest.models.pretrained.rows import Decision, decision_token, runs_on_rows, skips_padding
 from attentest.text.batches import batch_of_sequences
 
 STILL = 1e-7  # a change of the logits that is none
@@ -27,6 +27,7 @@ class About:
     sites: Sites
     stack: nn.ModuleList | None  # of layers whose states can be used again; None: the whole network runs each time
     decision: Decision | None  # the token that the head reads, where it is one
+    skips_padding: bool  # whether that is the last one whose id is not that of padding
     row_alone: bool  # whether that token can be run alone, so that many rows of its weights cost little
     gap: float  # between the logits with eager attention and with the library's default
 
@@ -66,7 +67,8 @@ def inspect_network(network: nn.Module, arguments: Mapping[str, Tensor]) -> Abou
                 )
         stack, decision = reusable(network, arguments, sites), decision_token(network, arguments, sites)
         alone = stack is not None and decision is not None and runs_on_rows(network, stack, arguments, decision)
-    return About(sites, stack, decision, alone, gap)
+        skips = decision == "last" and skips_padding(network, arguments, sites)
+    return About(sites, stack, decision, skips, alone, gap)
 
 
 def check_architecture(network: nn.Module) -> None:

@@ -123,7 +123,7 @@ class Pretrained(nn.Module):
         Of its last layer nothing runs but the token that the head reads, where it can run alone.
         """
         inputs = self.layout.lay_out(batch)
-        if self.projection != "uniform" and self.decides_alone(inputs.input_ids, inputs.attention_mask):
+        if self.projection != "uniform" and self.about.row_alone:
             return self._run_row(inputs)[0]
         return self.whole_of(inputs.arguments)
 
@@ -163,8 +163,7 @@ class Pretrained(nn.Module):
     def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:
         """For training: logits, and the weights of the last layer as they are shown."""
         last, inputs = self._last, self.layout.lay_out(batch)
-        alone = self.projection != "uniform" and self.decides_alone(inputs.input_ids, inputs.attention_mask)
-        if last.one_row and last.shows_rows and alone:
+        if last.one_row and last.shows_rows and self.projection != "uniform" and self.about.row_alone:
             logits, weights = self._run_row(inputs)
             return logits, {last.site: last.shown(weights.unsqueeze(2), inputs, batch)}
         found: list[Tensor] = []
@@ -179,21 +178,20 @@ class Pretrained(nn.Module):
             logits = self.logits(self.network(**inputs.arguments))
         return logits, {last.site: last.shown(found[0], inputs, batch)}
 
-    def decides_alone(self, ids: Int[Tensor, "batch positions"], mask: Int[Tensor, "batch positions"]) -> bool:
-        """Whether the token that the head reads can run alone in the last layer.
-
-        Heads that read the last token look for it by its id: where a text ends in that of padding, they read another.
-        """
-        if not self.about.row_alone or self.about.decision != "last":
-            return self.about.row_alone
-        last = deciding_places("last", mask).unsqueeze(1)
-        return not bool((ids.gather(1, last) == self.layout.pad).any())
+    def deciding(self, inputs: Inputs) -> Int[Tensor, "batch"] | None:
+        """Where the token that the head reads stands, if it is one; the first where a text has no id but padding's."""
+        if self.about.decision is None:
+            return None
+        read = inputs.attention_mask
+        if self.about.skips_padding:
+            read = read * (inputs.input_ids != self.layout.pad)
+        return deciding_places(self.about.decision, read) * read.any(1)
 
     def _run_row(self, inputs: Inputs) -> tuple[Float[Tensor, "batch classes"], Float[Tensor, "batch heads keys"]]:
         """Logits, and the weights of the token that the head reads."""
         assert self.about.stack is not None
-        assert self.about.decision is not None
-        places = deciding_places(self.about.decision, inputs.attention_mask)
+        places = self.deciding(inputs)
+        assert places is not None
         logits, row = run_row(self.network, self.about.stack, inputs.arguments, places)
         return self.logits(logits), row.weights
 

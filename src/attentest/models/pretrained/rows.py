@@ -50,6 +50,29 @@ class ReadRow(Row):
 
 def decision_token(network: nn.Module, inputs: Mapping[str, Tensor], sites: Sites) -> Decision | None:
     """The token whose row of the last site alone moves the logits: each text's first, its last, or no single one."""
+    moves, mask = _moving_rows(network, inputs, sites), inputs["attention_mask"]
+    if moves.shape != mask.shape:
+        return None
+    for decision in ("first", "last"):
+        if _are_alone(moves, deciding_places(decision, mask)):
+            return decision
+    return None
+
+
+def skips_padding(network: nn.Module, inputs: Mapping[str, Tensor], sites: Sites) -> bool:
+    """Whether a head that reads the last token looks for it by its id, so that it reads an earlier one of a text that
+    ends in the id of padding; inputs without padding do not tell."""
+    ids, mask = inputs["input_ids"], inputs["attention_mask"]
+    padding = ids[mask == 0]
+    if not len(padding):
+        return False
+    last = deciding_places("last", mask).unsqueeze(1)
+    ended = {**inputs, "input_ids": ids.scatter(1, last, int(padding[0]))}
+    return _are_alone(_moving_rows(network, ended, sites), deciding_places("last", mask.scatter(1, last, 0)))
+
+
+def _moving_rows(network: nn.Module, inputs: Mapping[str, Tensor], sites: Sites) -> Bool[Tensor, "batch queries"]:
+    """Whose weights at the last site move the logits."""
     leaves: list[Tensor] = []
 
     def make_leaf(_site: str, weights: Tensor, _allowed: Tensor) -> Tensor:
@@ -61,15 +84,12 @@ def decision_token(network: nn.Module, inputs: Mapping[str, Tensor], sites: Site
             logits = logits_of(network(**inputs))
         classes = torch.arange(1.0, logits.shape[1] + 1, device=logits.device)  # none of them may cancel another
         (slopes,) = torch.autograd.grad((logits * classes).sum(), leaves)
-    moves = (slopes != 0).any(dim=3).any(dim=1)
-    mask = inputs["attention_mask"]
-    if moves.shape != mask.shape:
-        return None
-    for decision in ("first", "last"):
-        alone = nn.functional.one_hot(deciding_places(decision, mask), mask.shape[1]).bool()
-        if torch.equal(moves, alone):
-            return decision
-    return None
+    return (slopes != 0).any(dim=3).any(dim=1)
+
+
+def _are_alone(moves: Bool[Tensor, "batch queries"], places: Int[Tensor, "batch"]) -> bool:
+    every = torch.arange(moves.shape[1], device=moves.device)
+    return torch.equal(moves, every == places.unsqueeze(1))
 
 
 def deciding_places(decision: Decision, mask: Int[Tensor, "batch tokens"]) -> Int[Tensor, "batch"]:

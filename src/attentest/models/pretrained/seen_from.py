@@ -23,7 +23,7 @@ from attentest.models.pretrained.explaining import explain
 from attentest.models.pretrained.layers import chosen, from_layer
 from attentest.models.pretrained.layout import Inputs
 from attentest.models.pretrained.replaced import replaced, stopping, visited
-from attentest.models.pretrained.rows import Row, decide, deciding_places
+from attentest.models.pretrained.rows import Row, decide
 from attentest.models.pretrained.view import ROW
 from attentest.models.protocol import Costs, Encoded, Weights
 from attentest.models.rows import in_rows
@@ -242,9 +242,7 @@ class SeenFrom:
         return torch.cat(found).reshape(texts, variants, -1)
 
     def _runs_rows(self, encoded: LayerEncoded) -> bool:
-        assert encoded.input_ids is not None
-        assert encoded.attention_mask is not None
-        return self.one_row and self.model.decides_alone(encoded.input_ids, encoded.attention_mask)
+        return self.one_row and self.model.about.row_alone
 
     def row_shares(self, encoded: Encoded) -> Float[Tensor, "batch *rows"]:
         """In proportion to the mass that a row has on the items: a head that looks at special tokens says little."""
@@ -279,12 +277,11 @@ class SeenFrom:
         return self.explained(found, {self.site: self._items(own, found)[0]})
 
     def _with(self, inputs: Inputs, batch: Batch, **found: Any) -> LayerEncoded:
-        decision = self.model.about.decision
         return LayerEncoded(
             mask=batch.mask,
             places=inputs.places,
             second=None if batch.sentences is None else batch.mask & (batch.sentences == 1),
-            decision=None if decision is None else deciding_places(decision, inputs.attention_mask),
+            decision=self.model.deciding(inputs),
             input_ids=inputs.input_ids,
             attention_mask=inputs.attention_mask,
             token_type_ids=inputs.token_type_ids,

@@ -1,5 +1,5 @@
-"""Sinks: tokens that draw weight whatever the text says, such as the first token (Xiao et al. 2024 §3.1) or periods and
-commas (Clark et al. 2019 §3.2).
+"""Sinks: tokens that draw weight whatever the text says, such as the first token (Xiao et al. 2024) or periods and
+commas (Clark et al. 2019).
 
 A kind of word piece, or the first or last place of a text, is a sink if in the texts of every class that the model
 predicts
