@@ -342,13 +342,8 @@ class _Block:
                 add(TRIAL, name, self._trial(BASE, name, settings))
         if self.again:
             return
-<<<<<<< HEAD
         for name, settings in experiments.items():
-            add(EXPERIMENT, name, self._experiment(name, settings, base))
-=======
-        for name, settings in self.study.experiments.items():
             add(EXPERIMENT, name, self._experiment(name, settings, self.base))
->>>>>>> hf
         add(INSTANCES, HEAT_MAPS, self._instances())
         if self.model.get("pretrained") is not None:
             usual = self._label(BASE)
