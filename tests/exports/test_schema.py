@@ -25,7 +25,7 @@ from attentest.reports.gather import kept_thresholds
 from attentest.reports.write import SCHEMA, SCHEMA_ID, VERSION, verdict_file, write_report
 from attentest.studies.results import WITHOUT_SINKS
 from attentest.studies.verdict import CRITERIA, DEFINITIONS
-from attentest.studies.verdict.judge import FAILURES
+from attentest.studies.verdict.judge import DOES_NOT_APPLY, FAILURES
 from attentest.trials.sinks import FoundSink, SinkSearch
 
 DESCRIBED: dict[str, Any] = json.loads(SCHEMA.read_text(encoding="utf-8"))
@@ -80,7 +80,8 @@ def test_the_schema_knows_the_words_of_the_judge() -> None:
     for name in ("level", "role", "side", "kind"):
         assert {getattr(criterion, name) for criterion in CRITERIA.values()} <= set(fields[name]["enum"]), name
     assert definitions["definition"]["enum"] == list(DEFINITIONS)
-    assert {"yes", *(answer for _, answer in FAILURES.values())} == set(definitions["answer"]["enum"])
+    answers = {"yes", *(answer for _, answer in FAILURES.values()), DOES_NOT_APPLY}
+    assert answers == set(definitions["answer"]["enum"])
     tests = Draft202012Validator(definitions["test"])
     assert all(tests.is_valid(name) for name in CRITERIA)
 
@@ -89,7 +90,7 @@ def test_of_an_audit_it_is_valid(audited: Audit) -> None:
     content = written(audited.folder)
     VALIDATOR.validate(content)
     assert content["$schema"] == SCHEMA_ID
-    assert (content["version"], content["attentest"]) == (3, attentest.__version__)
+    assert (content["version"], content["attentest"]) == (VERSION, attentest.__version__)
     (model,) = content["models"].values()
     assert {v["definition"]: v["answer"] for v in model["verdicts"]} == audited.as_dict()["answers"]
     assert set(model["metrics"]) >= {"accuracy", "f1"}

@@ -9,7 +9,7 @@ from attentest.trials.of_translation.permutation import TranslationPermutation
 from attentest.trials.of_translation.uniform import TranslationUniform
 
 OF_CLASSES = (
-    "its tests set the weights against one decision about a whole text; a translation is a decision at every step, and "
+    "its tests compare the weights with one decision about a whole text; a translation is a decision at every step, and "
     "no test of this kind has been calibrated for it"
 )
 NOT_APPLICABLE = {  # definition -> why
