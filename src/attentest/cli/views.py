@@ -37,7 +37,7 @@ ShownHead = Annotated[
 ShownWeights = Annotated[
     str | None,
     Option(
-        help="Weights shown: row, layers, rollout, norms or gradient of an encoder [row], uniform … of a translation run.",
+        help="Weights shown: row, layers, rollout, norms or gradient of an encoder [row]; uniform … of a translation.",
         metavar="NAME",
         autocompletion=offering(lambda: (*_weights(), *KINDS)),
     ),
