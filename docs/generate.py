@@ -69,7 +69,7 @@ def pages() -> dict[Path, Callable[[str], str]]:
 
 
 def with_translation_settings(text: str) -> str:
-    for group, kind in TRANSLATION.items():
+    for group, kind in {**TRANSLATION, "alignment": trial_class("alignment")}.items():
         text = _replaced(f"{group} settings", setting_list(kind), text)
     return text
 
@@ -182,7 +182,7 @@ def setting_list(kind: Any) -> str:
 def _default(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(_default, value)) or "none"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value) or "none"
 
 
 def with_tables(text: str) -> str:

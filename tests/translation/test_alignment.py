@@ -198,7 +198,8 @@ def test_a_finding_says_what_was_left_out_and_shows_charts(
         f"{AGREEMENT} by head, next step",
     }
     drawn = finding.svg()
-    assert "the diagonal" in drawn
+    assert drawn.count(">the diagonal<") == 1
+    assert drawn.index(">across.0<") < drawn.index(">across.1<")
     assert "agreement with an automatic aligner is " in finding.answer
     assert (run.path / "trials" / "alignment" / "finding.json").is_file()
 

@@ -30,7 +30,7 @@ from attentest.cli.signals import advise
 from attentest.cli.streams import say, say_json
 from attentest.cli.translation import check_labelled, report, train_on_translations, translation_options
 from attentest.cli.translation_maps import translation_maps
-from attentest.cli.views import Dtype, Head, Weights, seen_as
+from attentest.cli.views import Dtype, ShownHead, ShownWeights, seen_as
 from attentest.errors import InputError
 from attentest.models.pretrained.precision import AUTO
 from attentest.settings import settings_of
@@ -168,8 +168,8 @@ def show(
         str | None,
         Option(help="Layer of a pretrained encoder (encoder.0) or of a translation run (across.0) [the last]."),
     ] = None,
-    head: Head = None,
-    weights: Weights = None,
+    head: ShownHead = None,
+    weights: ShownWeights = None,
     html: Annotated[Path | None, Option(help="File to write a self-contained HTML page to.")] = None,
     svg: Annotated[Path | None, Option(help="File to write an SVG picture to.")] = None,
     as_json: AsJson = False,

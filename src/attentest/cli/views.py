@@ -11,6 +11,7 @@ import attentest
 from attentest.cli.options import RUNNING, offering
 from attentest.models.pretrained.precision import AUTO, DTYPES
 from attentest.models.pretrained.view import View
+from attentest.translation.settings import KINDS
 
 
 def _weights() -> Iterable[str]:
@@ -19,15 +20,26 @@ def _weights() -> Iterable[str]:
     return EXPLANATIONS
 
 
-Head = Annotated[
-    int | None, Option(help="Head of a pretrained encoder, or of a translation run, looked at alone, from 0 [all].")
-]
+Head = Annotated[int | None, Option(help="Head of a pretrained encoder that is looked at alone, from 0 [all].")]
 Weights = Annotated[
     str | None,
     Option(
         help="Weights of a pretrained encoder shown as attention: row, layers, rollout, norms or gradient [row].",
         metavar="NAME",
         autocompletion=offering(_weights),
+    ),
+]
+
+# of a command that also shows translation runs
+ShownHead = Annotated[
+    int | None, Option(help="Head of a pretrained encoder or of a translation run that is shown alone, from 0 [all].")
+]
+ShownWeights = Annotated[
+    str | None,
+    Option(
+        help="Weights shown: row, layers, rollout, norms or gradient of an encoder [row]; uniform … of a translation.",
+        metavar="NAME",
+        autocompletion=offering(lambda: (*_weights(), *KINDS)),
     ),
 ]
 

@@ -63,9 +63,10 @@ def _across(name: str, value: float) -> list[dict[str, Any]]:
     """A line with its name at its right end."""
     at = {"y": {"datum": plain(value)}}
     named = {"type": "text", "text": name, "align": "right", "baseline": "bottom", "dy": -3, "fontWeight": "bold"}
+    once = {"data": {"values": [{}]}}  # not once for each bar
     return [
-        {"mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5}, "encoding": at},
-        {"mark": named, "encoding": at | {"x": {"value": "width"}}},
+        {**once, "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5}, "encoding": at},
+        {**once, "mark": named, "encoding": at | {"x": {"value": "width"}}},
     ]
 
 

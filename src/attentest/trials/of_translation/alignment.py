@@ -150,8 +150,8 @@ class Alignment(TranslationTrial):
         about = (
             f"{measure} of links to the source word with the largest weight, with 95 % intervals; the line is that of"
         )
-        layers = list(_rows(summary, measure, heads=False))
-        heads = list(_rows(summary, measure, heads=True))
+        layers = _rows(summary, measure, heads=False)
+        heads = _rows(summary, measure, heads=True)
         found = {}
         if layers:
             found[f"{measure} by layer"] = bars_in_groups(
@@ -171,7 +171,14 @@ class Alignment(TranslationTrial):
         return found
 
 
-def _rows(summary: Mapping[str, Estimate], measure: str, heads: bool) -> Iterator[dict[str, Any]]:
+def _rows(summary: Mapping[str, Estimate], measure: str, heads: bool) -> list[dict[str, Any]]:
+    """Of the layers from the first to the last, as which the summary does not have them."""
+    found = list(_found(summary, measure, heads))
+    layers = list(dict.fromkeys(row["layer"] for row in found))
+    return sorted(found, key=lambda row: -layers.index(row["layer"]))
+
+
+def _found(summary: Mapping[str, Estimate], measure: str, heads: bool) -> Iterator[dict[str, Any]]:
     of_head = r" head (\d{1,4})" if heads else "()"
     for name, estimate in summary.items():
         found = re.fullmatch(rf"{measure}, ([\w.-]{{1,60}}){of_head}, ({'|'.join(STEPS)})", name)
