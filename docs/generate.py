@@ -25,8 +25,8 @@ from attentest.studies.verdict.criterion import CALIBRATED, DEFINES, PEOPLE, Cri
 from attentest.studies.verdict.definitions import DEFINITIONS
 from attentest.translation.settings import GROUPS as TRANSLATION
 from attentest.trials import TRIALS, trial_class
-from attentest.trials.of_translation import OF_TRANSLATION
 from attentest.trials.charts.files import slug
+from attentest.trials.of_translation import OF_TRANSLATION
 
 HERE = Path(__file__).parent
 MEASURED = HERE / "calibration" / FILE  # what `make calibration` wrote
