@@ -206,7 +206,8 @@ def test_words_at_their_own_steps(kind: str, folder: Path) -> None:
                     rows = weights[None, :, None]
                     new = steps(number)(site, rows, torch.ones_like(rows, dtype=torch.bool))
                     assert new is not None
-                    return new[0, :, 0]
+                    changed: Weights = new[0, :, 0]
+                    return changed
 
                 found = looped(model, source, [*tokens[: number + 1]], only_at(number, model.source_sites, change))
                 if best(found[number]) == token:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -37,15 +38,18 @@ def varied_corpus(rows: int = 60) -> Corpus:
     return attentest.load({"en": sources, "de": targets}, text="en", target="de", name="varied")
 
 
-def trained(folder: Path, **settings: object) -> Path:
+def trained(folder: Path, **settings: Any) -> Path:
     """A run that is finished after an epoch; its folder."""
-    fast = TINY | {"epochs": 1, "select_by": "loss", "min_frequency": 1} | settings
+    fast: dict[str, Any] = TINY | {"epochs": 1, "select_by": "loss", "min_frequency": 1} | settings
     with torch.enable_grad():
         return attentest.train_translation(varied_corpus(), folder, **fast).path
 
 
 def subject_on(
-    folder: Path, kind: str | TranslationModel, rows: Sequence[int] | None = None, fixed: str = "none"
+    folder: Path,
+    kind: str | TranslationModel,
+    rows: Sequence[int] | None = None,
+    fixed: Literal["none", "uniform"] = "none",
 ) -> TranslationSubject:
     """The run with another model, whose random parameters make each step's weights matter."""
     run = TranslationRun(folder)
