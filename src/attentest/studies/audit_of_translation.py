@@ -11,8 +11,8 @@ from attentest.translation.run import TranslationRun
 from attentest.trials.of_translation import OF_TRANSLATION, PREFIX
 
 ALONE = (
-    "The source is a run alone, so no model was trained with uniform weights to compare it with, and the verdict needed "
-    "is not tested. The study vashishth2019 trains such models."
+    "The source is a run alone, so no model was trained with uniform weights to compare it with, and the verdict "
+    "needed is not tested. The study vashishth2019 trains such models."
 )
 
 

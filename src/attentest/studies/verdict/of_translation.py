@@ -9,8 +9,8 @@ from attentest.trials.of_translation.permutation import TranslationPermutation
 from attentest.trials.of_translation.uniform import TranslationUniform
 
 OF_CLASSES = (
-    "its tests compare the weights with one decision about a whole text; a translation is a decision at every step, and "
-    "no test of this kind has been calibrated for it"
+    "its tests compare the weights with one decision about a whole text; a translation is a decision at every step, "
+    "and no test of this kind has been calibrated for it"
 )
 NOT_APPLICABLE = {  # definition -> why
     "stable": "no translation models with other seeds are trained, and their steps would not be the same",

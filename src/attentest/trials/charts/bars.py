@@ -63,7 +63,7 @@ def _across(name: str, value: float) -> list[dict[str, Any]]:
     """A line with its name at its right end."""
     at = {"y": {"datum": plain(value)}}
     named = {"type": "text", "text": name, "align": "right", "baseline": "bottom", "dy": -3, "fontWeight": "bold"}
-    once = {"data": {"values": [{}]}}  # not once for each bar
+    once: dict[str, Any] = {"data": {"values": [{}]}}  # not once for each bar
     return [
         {**once, "mark": {"type": "rule", "strokeDash": [6, 4], "strokeWidth": 1.5}, "encoding": at},
         {**once, "mark": named, "encoding": at | {"x": {"value": "width"}}},
