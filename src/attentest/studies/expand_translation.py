@@ -23,8 +23,8 @@ from attentest.trials.instances import HEAT_MAPS
 from attentest.trials.of_translation import OF_TRANSLATION, is_of_translation
 from attentest.trials.of_translation.base import TranslationTrial
 
-# seconds on one core of a token in training, for the default size of each model, and of a token of a trial: rough
-TRAINING_COST, TRIAL_COST = 7e-4, 1e-3
+# products a second on one core in training, and seconds of a token of a trial: rough, for the estimate alone
+PRODUCTS, TRIAL_COST = 7e9, 1e-3
 # what published tables call our models
 WORDS = 15.0  # of a sentence, where nobody counted them
 NAMES = {"bahdanau": "rnn-translation+additive", "luong": "rnn-translation+luong", "transformer": "transformer"}
@@ -130,7 +130,7 @@ class _Block:
 
     def _train(self, label: str, given: Mapping[str, Any]) -> Step:
         assert self.prepared is not None
-        seconds = self.sizes.train * self.sizes.tokens * self.settings.training.epochs * TRAINING_COST
+        seconds = self.sizes.train * self.sizes.tokens * self.settings.training.epochs * self._token_cost
         return self.plan.add(
             f"train {self.label}" + ("" if label == BASE else f", {label}"),
             f"{STEPS}.translation_training:run",
@@ -139,6 +139,13 @@ class _Block:
             places={"device": self.device},
             seconds=seconds,
         )
+
+    @property
+    def _token_cost(self) -> float:
+        """Seconds of a token and epoch: the output projection, and about ten matrices a layer."""
+        model = self.settings.model
+        width = model.hidden if model.model == "transformer" else model.dimension
+        return (self.settings.text.vocabulary * width + 10 * model.layers * model.hidden**2) / PRODUCTS
 
     def _trial(self, name: str, settings: Mapping[str, Any]) -> Step:
         own = {key: value for key, value in settings.items() if key not in OF_PLACE}
