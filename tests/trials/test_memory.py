@@ -250,10 +250,10 @@ def test_predictions_of_a_model_from_elsewhere_are_halved_until_they_fit(
     usual = take_pretrained(marked_corpus(20), theirs, tmp_path / "usual")
     read: list[int] = []
 
-    def small(model: Any, data: TokenizedCorpus, rows: np.ndarray, *given: Any, max_padded: int) -> Predictions:
+    def small(model: Any, data: TokenizedCorpus, rows: np.ndarray, device: Any, max_padded: int) -> Predictions:
         read.append(max_padded)
         with limited(model, int(longest * (data.sequences.lengths[rows].max() + 3))):
-            return predict(model, data, rows, *given, max_padded=max_padded)
+            return predict(model, data, rows, device, max_padded=max_padded)
 
     monkeypatch.setattr(take, "predict", small)
     if longest < 1:
