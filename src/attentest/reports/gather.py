@@ -242,14 +242,19 @@ class _Reader:
             blocks=[block],
         )
 
+    def _instances(self, about: ModelResult) -> list[Instance]:
+        return read_instances(inside(self.folder, about.instances)) if about.instances else []
+
     def _block(self, number: int, name: str, about: ModelResult, summary: Summary) -> Block:
         anchor = f"model-{number}"
         own = [ref for ref in summary.findings if ref.block == name]
         sections = [self._section(f"{anchor}-{ref.kind}-{ref.name}", ref.folder) for ref in own]
         broken = {(failure.kind, failure.name) for failure in summary.failed if failure.block == name}
         table = inside(self.folder, about.instances) if about.instances else None
-        shown = read_instances(table) if table else []
-        summaries, impossible = _summaries(sections), _impossible(shown)
+        shown = self._instances(about)
+        # a model whose tokens are counted in another way has no heat maps of its own, and the same texts
+        usual = summary.blocks.get(name.removesuffix(counting_of(name)), about)
+        summaries, impossible = _summaries(sections), _impossible(shown or self._instances(usual))
         verdicts = judge(summaries, self.thresholds, broken, impossible, self._controls(own))
         first = first_screen(about, summaries, verdicts, weakness(name, about) is not None)
         return Block(
