@@ -18,7 +18,7 @@ from page_tree import Tree
 from program import Program
 from rich.console import Console
 from test_engine import Here
-from tiny_encoders import corpus, save_encoder
+from tiny_encoders import corpus, save_classifier, save_encoder
 
 import attentest
 from attentest.audits import Audit, run_audit
@@ -248,7 +248,7 @@ def test_findings_without_sinks_are_those_of_the_view(drained: Audit, command: P
 
 
 def test_a_model_without_sinks_says_so_instead_of_repeating_itself(tmp_path: Path) -> None:
-    from tiny_encoders import corpus_with, save_classifier
+    from tiny_encoders import corpus_with
 
     taken = take_pretrained(corpus_with("the"), save_classifier(tmp_path / "theirs"), tmp_path / "run")
     made = audited(attentest.open_run(taken.path), tmp_path)
@@ -258,6 +258,14 @@ def test_a_model_without_sinks_says_so_instead_of_repeating_itself(tmp_path: Pat
     told = "none on 40 test texts: nothing that stands in most of them has 3 times its share of the weight or more"
     assert told in dict(made.report.blocks[0].facts)["sinks"]
     assert any(told in note for note in made.report.notes)
+
+
+def test_texts_without_rationales_are_told_however_tokens_are_counted(tmp_path: Path) -> None:
+    theirs = save_classifier(tmp_path / "theirs")
+    made = audited(attentest.open_run(take_pretrained(corpus(), theirs, tmp_path / "run").path), tmp_path)
+    told = [block.verdicts[-1] for block in made.report.blocks]
+    assert [verdict.confidence for verdict in told] == ["Not tested: the corpus has no rationales."] * len(told)
+    assert len(told) > 1
 
 
 def test_an_audit_of_a_version_without_sinks_says_what_it_lacks(drained: Audit, tmp_path: Path) -> None:

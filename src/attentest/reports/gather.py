@@ -244,6 +244,9 @@ class _Reader:
             blocks=[block],
         )
 
+    def _instances(self, about: ModelResult) -> list[Instance]:
+        return read_instances(inside(self.folder, about.instances)) if about.instances else []
+
     def _block(self, number: int, name: str, about: ModelResult, summary: Summary) -> Block:
         anchor = f"model-{number}"
         own = [ref for ref in summary.findings if ref.block == name]
@@ -252,8 +255,10 @@ class _Reader:
         if about.translation is not None:
             return self._of_translation(anchor, name, about, sections, broken)
         table = inside(self.folder, about.instances) if about.instances else None
-        shown = read_instances(table) if table else []
-        summaries, impossible = _summaries(sections), _impossible(shown)
+        shown = self._instances(about)
+        # a model whose tokens are counted in another way has no heat maps of its own, and the same texts
+        usual = summary.blocks.get(name.removesuffix(counting_of(name)), about)
+        summaries, impossible = _summaries(sections), _impossible(shown or self._instances(usual))
         verdicts = judge(summaries, self.thresholds, broken, impossible, self._controls(own))
         first = first_screen(about, summaries, verdicts, weakness(name, about) is not None)
         return Block(
