@@ -75,7 +75,7 @@ def test_the_page_shows_sentences_and_escapes_them(audited: attentest.audits.Aud
     assert HOSTILE not in page
     assert "&lt;script&gt;" in page
     (block,) = audited.report.blocks
-    assert len(block.sentences) == 12
+    assert len(block.sentences) == 8
     for sentence in block.sentences:
         assert list(sentence.translations) == ["own", "uniform", "random", "permuted", "dropped"]
         for rows in sentence.weights.values():

@@ -16,7 +16,9 @@ from attentest.trials.of_translation.uniform import TranslationUniform
 NAMES = {"bleu": "BLEU", "chrf": "chrF"}
 
 
-def first_screen_of_translation(about: ModelResult, summaries: Summaries, verdicts: Sequence[Verdict]) -> FirstScreen:
+def first_screen_of_translation(
+    about: ModelResult, summaries: Summaries, verdicts: Sequence[Verdict], weak: bool
+) -> FirstScreen:
     answers = {verdict.definition.name: verdict.answer for verdict in verdicts}
     used = next(verdict for verdict in verdicts if verdict.definition.name == "used")
     deciding = used.deciding
@@ -24,13 +26,17 @@ def first_screen_of_translation(about: ModelResult, summaries: Summaries, verdic
     if deciding is not None and deciding.figure is not None:
         says = deciding.criterion.says[:1].upper() + deciding.criterion.says[1:]
         because = [f"{says}: {deciding.figure}; a yes needs {deciding.criterion.side} {deciding.threshold:g}."]
-    answer, says = _may_be_shown(answers["used"])
-    return FirstScreen(_scores(about, summaries), answer, says, because, _advice(answers))
+    if weak:
+        answer, says = NO, "Not yet. The model has not learned to translate, so there is little to explain."
+        advice = ["Train longer, or on more pairs, then audit again."]
+    else:
+        (answer, says), advice = _may_be_shown(answers["used"]), _advice(answers)
+    return FirstScreen(_scores(about, summaries), answer, says, because, advice)
 
 
 def _may_be_shown(used: str) -> tuple[str, str]:
     if used == NO:
-        return NO, "No. The translations hardly change without the weights."
+        return NO, "No. The steps of a translation hardly change without the weights."
     if used == YES:
         return UNTESTED, (
             "Not known. The translations depend on the weights, but no test tells whether a word is translated because "

@@ -41,6 +41,7 @@ from attentest.studies.verdict import CRITERIA, Verdict, judge, judge_translatio
 from attentest.studies.verdict.judge import Broken, Summaries
 from attentest.training.record import RUN
 from attentest.training.run import Run
+from attentest.translation.folder import is_translation_run
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.base import Chart, NoChartNumbersError
 from attentest.trials.charts.files import slug
@@ -91,6 +92,10 @@ def mark_of(folder: Path) -> str:
         raise InputError(
             f"{folder} is not finished (see its progress with: attentest status {folder}); run the same command again "
             "to resume."
+        )
+    if is_translation_run(folder):
+        raise InputError(
+            f"{folder} is a translation run, which has no page yet: audit it with attentest audit {folder}."
         )
     raise InputError(
         f"{folder} is not the folder of an audit, a study, a run or a trial: it has no {SUMMARY}, {RUN} or {FINDING}."
@@ -288,7 +293,7 @@ class _Reader:
             sentences=read_sentences(table).sentences if table else [],
             files={"JSON": self._link(table)} if table else {},
             about=about,
-            first=first_screen_of_translation(about, summaries, verdicts),
+            first=first_screen_of_translation(about, summaries, verdicts, weakness(name, about) is not None),
         )
 
     def _controls(self, findings: Sequence[FindingRef]) -> Mapping[str, Summaries]:

@@ -15,6 +15,7 @@ BARELY = 0.05  # a score that is so little above or below another is not clearly
 ENOUGH = 0.8  # of what a model without attention gains over the most frequent class
 SKEWED = 0.8  # share of the most frequent class from which accuracy says little
 CHANCE = 0.5  # AUC
+LITTLE_BLEU = 5.0  # our convention: below it hardly a phrase is right
 BASELINE = "TF-IDF with logistic regression"
 OPEN = {
     "unclear": "Inconclusive",
@@ -140,6 +141,8 @@ def is_skewed(about: ModelResult) -> bool:
 
 def weakness(name: str, about: ModelResult) -> str | None:
     """A model that has learned next to nothing has no attention worth explaining."""
+    if about.translation is not None:
+        return _weak_translation(name, about)
     most = majority(about)
     measure = "auc" if is_skewed(about) and about.metrics.get("auc") is not None else "accuracy"
     value = about.metrics.get(measure)
@@ -158,6 +161,16 @@ def weakness(name: str, about: ModelResult) -> str | None:
     return (
         f"{name}: {called} on all {tested_texts(about):,} test texts ({value:.3f}) {against}. The model has not "
         "learned its task well: train longer, or on more texts, before reading its attention."
+    )
+
+
+def _weak_translation(name: str, about: ModelResult) -> str | None:
+    reached = about.metrics.get("bleu")
+    if reached is None or reached >= LITTLE_BLEU:
+        return None
+    return (
+        f"{name}: BLEU on all {about.texts:,} test pairs ({reached:.1f}) is below {LITTLE_BLEU:g}. The model has not "
+        "learned to translate: train longer, or on more pairs, before reading its attention."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from attentest.corpora.corpus import Corpus
@@ -17,7 +18,7 @@ from attentest.studies.results import EXPERIMENT, INSTANCES, RUN, TRIAL, ResultR
 from attentest.studies.schema import OF_PLACE, Study
 from attentest.translation.folder import FILES
 from attentest.translation.run import TranslationRun
-from attentest.translation.settings import TranslationSettings, sort_translation_settings
+from attentest.translation.settings import TranslationSettings, sort_translation_settings, translation_settings
 from attentest.trials import make_trial, trial_class
 from attentest.trials.instances import HEAT_MAPS
 from attentest.trials.of_translation import OF_TRANSLATION, is_of_translation
@@ -25,8 +26,8 @@ from attentest.trials.of_translation.base import TranslationTrial
 
 # products a second on one core in training, and seconds of a token of a trial: rough, for the estimate alone
 PRODUCTS, TRIAL_COST = 7e9, 1e-3
-# what published tables call our models
 WORDS = 15.0  # of a sentence, where nobody counted them
+# what published tables call our models
 NAMES = {"bahdanau": "rnn-translation+additive", "luong": "rnn-translation+luong", "transformer": "transformer"}
 
 
@@ -43,14 +44,17 @@ def add_translations(found: StudyPlan, source: str, options: Mapping[str, Any], 
     experiments = {name: settings for name, settings in study.experiments.items() if is_of_translation(name)}
     chosen = replace(study, trials=trials, experiments=experiments)
     prepared, corpus = prepare(found, source, options, corpus)
-    own = study.training_on.get(source, {})
+    known = translation_settings()
+    usual = {name: value for name, value in study.training.items() if name in known}  # vectors, say, are for others
+    own = {**usual, **study.training_on.get(source, {})}
     found.first_models[corpus.name] = name_of(sort_translation_settings(corpus, {**own, **models[0]}))
     for model in models:
         for seed in study.seeds:
             given = {**own, **model, "seed": seed}
             settings = sort_translation_settings(corpus, given)
             sizes = _Sizes(mean_tokens(corpus) / 2, *(int((corpus.split == one).sum()) for one in ("train", "test")))
-            block = _Block(chosen, found.plan, corpus.name, sizes, settings, found.device, given, prepared)
+            more = {name: value for name, value in model.items() if name != "model"}
+            block = _Block(chosen, found.plan, corpus.name, sizes, settings, found.device, more, given, prepared)
             block.add(found.results)
 
 
@@ -89,6 +93,7 @@ class _Block:
     sizes: _Sizes
     settings: TranslationSettings
     device: str
+    own: Mapping[str, Any] = field(default_factory=dict)  # what the study says of this model alone
     given: Mapping[str, Any] = field(default_factory=dict)
     prepared: Step | None = None  # the corpus; without it nothing can be trained
     taken: Step | None = None  # a finished run that is the base
@@ -112,7 +117,8 @@ class _Block:
     @property
     def label(self) -> str:
         seed = self.settings.training.seed
-        return f"{self.corpus} {self.settings.model.model}" + (f" seed {seed}" if seed else "")
+        more = [f"{name}={value}" for name, value in self.own.items()]
+        return " ".join([self.corpus, self.settings.model.model, *more, *([f"seed {seed}"] if seed else [])])
 
     def _ref(self, role: str, kind: str, name: str) -> ResultRef:
         seed = self.settings.training.seed
@@ -151,10 +157,18 @@ class _Block:
         own = {key: value for key, value in settings.items() if key not in OF_PLACE}
         texts = settings.get("texts", self.study.texts)
         kind = trial_class(name)
+        trial = make_trial(name, **own)
+        assert isinstance(trial, TranslationTrial)
+        hashes = {one: hash_of(Path(place)) for one, place in trial.files().items()}
         return self.plan.add(
             f"{name} of {self.label}",
             f"{STEPS}.translation_trial:run",
-            {"trial": name, "settings": asdict(make_trial(name, **own)), "texts": texts},  # type: ignore[call-overload]
+            {
+                "trial": name,
+                "settings": asdict(trial),  # type: ignore[call-overload]
+                "texts": texts,
+                **({"files": hashes} if hashes else {}),  # for the key alone
+            },
             {"run": self.trained[BASE]},
             modules=(kind.__module__,),
             places={"device": self.device},

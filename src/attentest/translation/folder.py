@@ -9,7 +9,7 @@ from typing import Any
 
 from attentest.errors import InputError
 from attentest.files import checked, hash_of, is_file, read_as, read_json, remove, remove_drafts
-from attentest.training.folder import DamagedRunError, holds_files
+from attentest.training.folder import AUDITED, DamagedRunError, holds_files
 from attentest.translation.settings import GROUPS, TranslationModel, TranslationSettings, TranslationText
 from attentest.translation.settings import TranslationTraining as Training
 from attentest.version import __version__
@@ -56,7 +56,8 @@ class ResultRecord:
 
 
 def is_translation_run(folder: Path) -> bool:
-    return is_file(folder / RUN)
+    """Whether the folder is that of a translation run, or of the audit of one."""
+    return is_file(folder / RUN) or is_file(folder / AUDITED / RUN)
 
 
 def refuse_translation_run(folder: Path) -> None:

@@ -20,6 +20,7 @@ from attentest.display.tables import html_table, text_table
 from attentest.errors import InputError
 from attentest.files import is_folder, read_foreign_table
 from attentest.progress import Listener
+from attentest.training.folder import AUDITED
 from attentest.training.run import choose_device
 from attentest.training.tensors import read_tensors
 from attentest.translation.data import by_length, flat, make_sources
@@ -92,6 +93,8 @@ class TranslationRun:
         self.keep = keep  # a temporary folder lives as long as the run that lies in it
         if not is_folder(self.path):
             raise InputError(f"{self.path}: there is no such run folder.")
+        if not (self.path / RUN).is_file() and (self.path / AUDITED / RUN).is_file():
+            self.path = self.path / AUDITED  # the audited model, in the folder of its audit
         if not (self.path / RUN).is_file():
             raise InputError(f"{self.path} is not the folder of a translation run: it has no {RUN}.")
         self.record, self.settings = read_run(self.path)

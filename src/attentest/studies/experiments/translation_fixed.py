@@ -82,6 +82,7 @@ class TranslationFixed(Experiment):
                 "BLEU with learned attention and with weights on the source fixed in training and at inference, with "
                 "95 % intervals, as in Vashishth et al. 2019, Table 3.",
                 "weights in training",
+                domain=None,
             )
         }
 

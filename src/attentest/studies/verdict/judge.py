@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from attentest.errors import InputError, unknown_name
+from attentest.measures.bleu_bootstrap import FEWEST as FEWEST_FOR_BLEU
 from attentest.measures.intervals import Estimate, smallest_visible
 from attentest.measures.jackknife import FEWEST as FEWEST_FOR_INFORMATION
 from attentest.studies.experiments.controls import POSITIVE, Controls
@@ -53,6 +54,9 @@ SEEDS = (Seeds.kind, Seeds.name)
 INCLUDES = "the 95 % interval includes the threshold"
 EARLIER = "made by an earlier version; run the audit again"
 EVERY_CRITERION = {**CRITERIA, **CRITERIA_OF_TRANSLATION}
+# texts that a figure of its own kind needs for an interval
+_FEWEST = {c.name: FEWEST_FOR_INFORMATION for c in CRITERIA.values() if c.asks is Information}
+_FEWEST |= dict.fromkeys(("used.bleu", "needed.fixed"), FEWEST_FOR_BLEU)
 Broken = Collection[tuple[str, str]]  # trial or experiment, and its name
 Impossible = Mapping[tuple[str, str], str]  # trial or experiment that cannot be run -> why
 Found = TypeVar("Found")
@@ -308,7 +312,7 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
     if math.isnan(figure.value):
         return replace(ruling, figure=None, why="the figure is not defined for these texts")
     if math.isnan(figure.low) or math.isnan(figure.high):
-        fewest = FEWEST_FOR_INFORMATION if criterion.asks is Information else FEWEST
+        fewest = _FEWEST.get(criterion.name, FEWEST)
         return _unclear(ruling, "the figure has no interval", without_interval(figure, fewest))
     answer = answer_of(criterion.side, threshold, figure)
     if figure.n < FEWEST:

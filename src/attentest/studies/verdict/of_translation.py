@@ -43,7 +43,7 @@ DEFINITIONS_OF_TRANSLATION = {
                     "our convention, one point; Vashishth et al. 2019, Table 3, find losses of 29 points",
                 ),
                 Criterion(
-                    "used.step", TranslationPermutation,
+                    "used.shuffled", TranslationPermutation,
                     "change of a step's distribution when its weights are shuffled (median TVD, mean over sentences)",
                     entry_of(TranslationPermutation, "moved"), AT_LEAST, 0.1,
                     "our convention, a tenth of the largest possible change",

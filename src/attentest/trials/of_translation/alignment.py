@@ -69,6 +69,12 @@ class Alignment(TranslationTrial):
         """An error rate needs links that are right, so made by people."""
         return ERROR if self.made_by == "people" else AGREEMENT
 
+    def files(self) -> Mapping[str, str]:
+        if not self.links:
+            raise InputError(f"The trial {self.name} lacks something: {GIVE}.")
+        named = {"links": self.links, "source_words": self.source_words, "target_words": self.target_words}
+        return {name: place for name, place in named.items() if place}
+
     def applies_to(self, subject: TranslationSubject) -> bool:
         return bool(self.links)
 
@@ -79,8 +85,8 @@ class Alignment(TranslationTrial):
         matched = _match(subject, self._read())
         if not matched:
             raise InputError(
-                f"{self.links} has none of the {len(subject):,} test pairs of {subject.run.path}: the sentences must "
-                "be the same but for blanks and upper case."
+                f"{self.links} has links for none of the {len(subject):,} test pairs of {subject.run.path}: the "
+                "sentences must be the same but for blanks and upper case."
             )
         kept = np.array(list(matched))
         some, words = replace(subject, rows=subject.rows[kept]), list(matched.values())
@@ -207,7 +213,7 @@ def _match(subject: TranslationSubject, pairs: Sequence[LinkedPair]) -> dict[int
     for place, texts in enumerate(zip(subject.source_texts, subject.references, strict=True)):
         linked = known.get((letters(texts[0]), letters(texts[1])))
         spans = run.source_tokens.spans(texts[0]), run.target_tokens.spans(texts[1])
-        if linked is None or max(map(len, spans)) > most:
+        if linked is None or not linked.possible or max(map(len, spans)) > most:
             continue
         source = shares_of_words(texts[0], spans[0], linked.source)
         target = shares_of_words(texts[1], spans[1], linked.target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 import pyarrow as pa
@@ -27,6 +27,10 @@ class TranslationTrial(Trial):
 
     def examiner(self, subject: Subject) -> Examiner:
         raise InputError(f"The trial {self.name} is for translation runs; this model decides about texts.")
+
+    def files(self) -> Mapping[str, str]:
+        """Settings that name files, and these: what is in them is part of what a trial is."""
+        return {}
 
     def applies_to(self, subject: TranslationSubject) -> bool:
         kinds = {site.partition(".")[0] for site in subject.run.sites}

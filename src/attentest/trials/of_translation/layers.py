@@ -41,6 +41,7 @@ class TranslationLayers(TranslationTrial):
 
     name: ClassVar[str] = "translation-layers"
     number: ClassVar[str] = "T16"
+    cost: ClassVar[float] = 60
     question: ClassVar[str] = "Which layers of encoder, decoder and between them does the translation depend on?"
     source: ClassVar[str] = "Vashishth et al. 2019 §4.3, Fig. 4 (translation)"
     how_to_read: ClassVar[str] = (

@@ -46,6 +46,7 @@ class TranslationPermutation(TranslationTrial):
         "means that the word follows from the words before it, or that all states of the source carry the same. Only "
         "one step is changed, at the same place in all pairs; translation-uniform changes all steps."
     )
+    cost: ClassVar[float] = 10
     headline: ClassVar[str] = MOVED
     keys: ClassVar[Mapping[str, str]] = {"moved": MOVED}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +10,14 @@ import numpy as np
 from attentest.display.heatmaps import Grid
 from attentest.errors import InputError
 from attentest.files import read_as, write_json
-from attentest.translation.compare import compared
+from attentest.translation.compare import COMPARED, OWN
 from attentest.translation.pictures import maps_of
+from attentest.trials.of_translation.changed import Changed
+from attentest.trials.of_translation.free import spelled
 from attentest.trials.of_translation.subject import TranslationSubject
 
 FILE = "translations.json"
-SHOWN = 12  # sentences, a random sample
+SHOWN = 8  # sentences, a random sample
 DIGITS = 4  # of a weight
 
 
@@ -33,10 +35,11 @@ class Sentence:
     shown: str  # the layer or head that is seen first
 
     def grid(self) -> Grid:
+        shape = {len(self.target_tokens)}, {len(self.source_tokens)}
+        fit = [({len(rows)}, {len(row) for row in rows}) == shape for rows in self.weights.values()]
+        if self.shown not in self.weights or not all(fit):
+            raise InputError(f"The sentences of the page are damaged: the weights of {self.id} do not fit its tokens.")
         views = {name: np.array(rows, float) for name, rows in self.weights.items()}
-        shape = (len(self.target_tokens), len(self.source_tokens))
-        if self.shown not in views or any(view.shape != shape for view in views.values()):
-            raise InputError(f"{FILE} is damaged: the weights of {self.id} do not fit its tokens.")
         own = next(iter(self.translations.values()), "")
         return Grid(self.id, self.source, own, self.source_tokens, self.target_tokens, views, self.shown)
 
@@ -55,23 +58,26 @@ def read_sentences(path: Path) -> Sentences:
 
 def sentences(subject: TranslationSubject, count: int = SHOWN, seed: int = 0) -> Sentences:
     """A random sample of the subject's pairs."""
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(subject))[:count]).tolist()
-    texts, ids = ([column[place] for place in chosen] for column in (subject.source_texts, subject.ids))
-    device = str(subject.device)
-    own = subject.run.translate(texts, with_weights=True, device=device)
-    others = compared(subject.run, texts, seed=seed, device=device)
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(subject))[:count])
+    some = replace(subject, rows=subject.rows[chosen])
+    own = subject.run.translate(some.source_texts, with_weights=True, device=str(subject.device))
+    # those of the trials: on the source, and drawn by the same numbers
+    others = {
+        kind: spelled(some, some.translated(Changed(kind, some.model.source_sites).steps_of(some, seed)))
+        for kind in COMPARED
+    }
     return Sentences(
         [
             Sentence(
                 grid.id,
-                subject.references[place],
+                some.references[place],
                 grid.source,
-                other.translations,
+                {OWN: grid.translation} | {kind: found[place] for kind, found in others.items()},
                 list(grid.columns),
                 list(grid.rows),
                 {name: np.round(view.astype(float), DIGITS).tolist() for name, view in grid.views.items()},
                 grid.shown,
             )
-            for place, grid, other in zip(chosen, maps_of(own, ids=ids), others, strict=True)
+            for place, grid in enumerate(maps_of(own, ids=some.ids))
         ]
     )

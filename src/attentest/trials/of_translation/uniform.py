@@ -51,6 +51,7 @@ class TranslationUniform(TranslationTrial):
         "right. A loss does not show that the heaviest source token is the reason for a word: the model was not "
         "trained with such weights, and they disturb every step."
     )
+    cost: ClassVar[float] = 10
     headline: ClassVar[str] = f"{DIFFERENCE}, {UNIFORM}"
 
     seed: int = setting(

@@ -43,6 +43,7 @@ class TranslationWords(TranslationTrial):
         "nothing. Function words usually stay more often than content words. A word that changes depended on the "
         "weights; that does not prove that its heaviest source token is what it depended on."
     )
+    cost: ClassVar[float] = 5
     headline: ClassVar[str] = f"{CONTENT} kept, {UNIFORM}"
 
     function_words: int = setting(
@@ -55,6 +56,9 @@ class TranslationWords(TranslationTrial):
 
     def __post_init__(self) -> None:
         check_values(self)
+
+    def files(self) -> Mapping[str, str]:
+        return {"words_file": self.words_file} if self.words_file else {}
 
     def columns(self, subject: TranslationSubject, watch: Watch) -> Columns:
         known = function_words(subject.run, self.function_words, self.words_file)
