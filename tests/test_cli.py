@@ -134,10 +134,11 @@ def test_lists(command: Program) -> None:
 def test_trials_are_listed_and_held(command: Program, own_run: attentest.Run) -> None:
     from attentest.studies.experiments import EXPERIMENTS
     from attentest.trials import TRIALS
+    from attentest.trials.of_translation import OF_TRANSLATION
 
     listed = json.loads(command("trials", "--json").out)
     assert set(listed) == {"trials", "experiments"}
-    assert set(listed["trials"]) == set(TRIALS)
+    assert set(listed["trials"]) == {*TRIALS, *OF_TRANSLATION}
     assert set(listed["experiments"]) == set(EXPERIMENTS)
     assert listed["experiments"]["seeds"]["settings"] == {"seeds": 8, "examine": []}
     said = command("trials").out

@@ -55,10 +55,10 @@ if TYPE_CHECKING:
     from attentest.estimator import AttentionClassifier
     from attentest.exports.export import export
     from attentest.reports.result import report
-    from attentest.runs import Run, finetune, open_run, train
+    from attentest.runs import Run, finetune, open_run, train, trial
     from attentest.studies.run_study import StudyResult, study
     from attentest.translation import TranslationRun, open_translation, train_translation
-    from attentest.trials import Finding, Subject, trial
+    from attentest.trials import Finding, Subject
 
 __getattr__, __dir__ = lazy_names(
     __name__,
@@ -71,9 +71,9 @@ __getattr__, __dir__ = lazy_names(
         "estimator": ["AttentionClassifier"],
         "exports.export": ["export"],
         "reports.result": ["report"],
-        "runs": ["Run", "finetune", "open_run", "train"],
+        "runs": ["Run", "finetune", "open_run", "train", "trial"],
         "studies.run_study": ["StudyResult", "study"],
         "translation": ["TranslationRun", "open_translation", "train_translation"],
-        "trials": ["Finding", "Subject", "trial"],
+        "trials": ["Finding", "Subject"],
     },
 )

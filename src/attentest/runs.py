@@ -20,6 +20,7 @@ from attentest.translation.folder import refuse_translation_run
 from attentest.trials import Finding
 from attentest.trials import trial as put_on_trial
 from attentest.trials.base import Trial
+from attentest.trials.of_translation.asked import ask, asked_of_translation
 
 Given = ParamSpec("Given")
 
@@ -110,3 +111,16 @@ def open_run(path: str | Path) -> Run:
     if isinstance(path, str | Path):
         refuse_translation_run(Path(path))
     return Run(path)
+
+
+@wraps(put_on_trial)
+def trial(name: Any, subject: Any, **given: Any) -> Finding:
+    """A translation run has trials of its own: "layers" is its `translation-layers`."""
+    for what, run in ((name, subject), (subject, name)):  # they may change places
+        if asked_of_translation(run):
+            own = {key: given.pop(key) for key in ("texts", "device", "watch") if key in given}
+            refused: dict[str, Any] = {key: given.pop(key) for key in ("site", "memory") if key in given}
+            dtype = given.pop("dtype", AUTO)
+            refused |= {"dtype": None if dtype == AUTO else dtype}
+            return ask(what, run, **own, refused=refused, settings=given)
+    return put_on_trial(name, subject, **given)

@@ -81,8 +81,11 @@ def filled(content: Any, kind: Any) -> Any:
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         hints = get_type_hints(kind)
         given = content if isinstance(content, dict) else {}
+        usual = {
+            one.name: one.default for one in dataclasses.fields(kind) if isinstance(one.default, int | float | str)
+        }
         return given | {
-            field.name: filled(given.get(field.name), hints[field.name]) for field in dataclasses.fields(kind)
+            field.name: filled((usual | given).get(field.name), hints[field.name]) for field in dataclasses.fields(kind)
         }
     if origin in (Union, types.UnionType):
         known = [one for one in inside if one is not type(None)]

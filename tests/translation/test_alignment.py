@@ -213,7 +213,7 @@ def test_the_command(command: Callable[..., Any], runs: dict[str, TranslationRun
     pq.write_table(pa.table({"source": ["a"], "target": ["b"], "alignment": ["0-0"]}), other)
     for options, said in (
         ([], "Give them as the setting links (-o links=FILE)"),
-        (["-o", f"links={other}"], "has none of the"),
+        (["-o", f"links={other}"], "has links for none of the"),
         (["-o", f"links={links}", "-o", "first=1"], "row 1: the link '0-0' is out of range"),
         (["-o", f"links={links}", "-o", "made_by=me"], "Unknown made_by 'me'"),
         (["-o", f"links={tmp_path / 'nothing.parquet'}"], "nothing.parquet"),

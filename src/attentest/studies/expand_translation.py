@@ -183,7 +183,7 @@ class _Block:
             inputs[f"run {training.label}"] = self.trained[training.label] = step
         return self.plan.add(
             f"experiment {name} of {self.label}",
-            f"{STEPS}.experiment:run",
+            f"{STEPS}.translation_experiment:run",
             {"experiment": name, "settings": dict(settings)},
             inputs,
             modules=(EXPERIMENTS[name].partition(":")[0],),

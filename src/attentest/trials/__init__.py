@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attentest.errors import InputError, expect_type, unknown_name
 from attentest.memory import most_bytes
@@ -17,9 +17,6 @@ from attentest.trials.finding import Finding
 from attentest.trials.hold import hold
 from attentest.trials.of_translation import OF_TRANSLATION
 from attentest.trials.subject import SUBJECT, Subject, subject_of
-
-if TYPE_CHECKING:
-    from attentest.translation.run import TranslationRun
 
 __all__ = ["TRIALS", "Finding", "Subject", "hold", "make_trial", "subject_of", "trial", "trial_class"]
 
@@ -85,8 +82,8 @@ def _several(given: Any) -> Any:
 
 
 def trial(
-    name: str | Trial | type[Trial] | Run | Subject | Path | TranslationRun,
-    subject: Run | Subject | str | Path | Trial | type[Trial] | TranslationRun,
+    name: str | Trial | type[Trial] | Run | Subject | Path,
+    subject: Run | Subject | str | Path | Trial | type[Trial],
     *,
     texts: int | None = None,
     site: str | None = None,
@@ -102,17 +99,10 @@ def trial(
     an audit, or a `Subject`. The two may change places. A run keeps the finding in its folder. A hierarchical model is
     examined at the site of its sentences, or of its words with site="word". `dtype="bfloat16"` puts a pretrained
     encoder into that number type; `memory` bounds what is in memory at a time, the model aside, in bytes or written as
-    "2GB". A translation run has trials of its own: "layers" is its `translation-layers`.
+    "2GB".
     """
-    from attentest.translation.run import TranslationRun
-    from attentest.trials.of_translation.asked import ask, asked_of_translation
-
     if _is_trial(subject) and not _is_trial(name):
         name, subject = subject, name
-    if asked_of_translation(subject):  # a run, or its folder
-        assert isinstance(subject, TranslationRun | str | Path)
-        only_texts = {"site": site, "dtype": None if dtype == AUTO else dtype, "memory": memory}
-        return ask(name, subject, texts=texts, device=device, watch=watch, refused=only_texts, settings=settings)
     chosen = _chosen(name, settings)
     if isinstance(subject, str | Path):
         subject = Run(subject)

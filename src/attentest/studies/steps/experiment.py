@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,6 @@ from attentest.progress import Listener
 from attentest.studies.cells import write_cells
 from attentest.studies.experiments import make_experiment
 from attentest.training.run import Run
-from attentest.translation.folder import is_translation_run
-from attentest.translation.run import TranslationRun
 from attentest.trials.base import with_numbers
 from attentest.trials.finding import Finding
 from attentest.trials.stored import finding_in
@@ -19,8 +17,13 @@ from attentest.version import __version__
 
 
 def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, listener: Listener) -> None:
+    conclude(settings, inputs, out, Run)
+
+
+def conclude(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, opened: Callable[[Path], Any]) -> None:
+    """From runs as they are `opened`: an experiment is about one kind of them."""
     experiment = make_experiment(settings["experiment"], settings["settings"])
-    runs = {role.partition(" ")[2]: _opened(path) for role, path in inputs.items() if role.startswith("run ")}
+    runs = {role.partition(" ")[2]: opened(path) for role, path in inputs.items() if role.startswith("run ")}
     findings = {
         role.partition(" ")[2]: finding_in(path) for role, path in inputs.items() if role.startswith("finding ")
     }
@@ -47,8 +50,3 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
     )
     finding.save(out / experiment.name)
     write_cells(out, result.cells)
-
-
-def _opened(folder: Path) -> Any:
-    """A run, or a translation run: an experiment is about the one or the other."""
-    return TranslationRun(folder) if is_translation_run(folder) else Run(folder)

@@ -27,20 +27,20 @@ def ask(
     name: Any,
     run: TranslationRun | str | Path,
     *,
-    texts: int | None,
-    device: str,
-    watch: Watch,
+    texts: int | None = None,
+    device: str = "auto",
+    watch: Watch = lambda done, total: None,
     refused: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> Finding:
     """`refused` are options that translation runs do not have."""
     refuse_options(refused)
     opened = run if isinstance(run, TranslationRun) else TranslationRun(run)
-    chosen = name
-    if isinstance(name, str):
-        chosen = make_trial(trial_of_translation(name), **settings)
+    chosen = make_trial(trial_of_translation(name), **settings) if isinstance(name, str) else name
     if not isinstance(chosen, TranslationTrial):
         raise InputError(f"{opened.path} is a translation run; its trials are: {', '.join(OF_TRANSLATION)}.")
+    if settings and not isinstance(name, str):
+        raise InputError(f"{type(name).__name__}(…) already has its settings; {', '.join(settings)} cannot be added.")
     (finding,) = hold_on_translation([chosen], translation_subject(opened, texts, device), watch)
     return finding
 
