@@ -305,3 +305,17 @@ def test_in_a_terminal_the_bar_is_finished_and_the_cursor_is_there(tmp_path: Pat
     *_, last = shown.decode().splitlines()
     assert last.endswith(f"\x1b[?25hattentest: Interrupted. {EPOCHS_ARE_KEPT}")
     assert shown.rindex(b"\x1b[?25l") < shown.rindex(b"\x1b[?25h")
+
+
+def test_nothing_is_raised_in_a_library_that_is_half_imported(tmp_path: Path) -> None:
+    """Some end the process with an abort when something is raised in them while they start."""
+    library = (
+        "import os, signal\ntry:\n    os.kill(os.getpid(), signal.SIGINT)\nexcept BaseException:\n    os._exit(9)\n"
+    )
+    (tmp_path / "library.py").write_text(library, encoding="utf-8")
+    program = "from attentest.cli import signals\nsignals.install()\nimport library\n"
+    path = os.pathsep.join((str(tmp_path), str(Path(attentest.__file__).parents[1])))
+    found = subprocess.run(
+        [sys.executable, "-c", program], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert (found.returncode, found.stderr) == (130, "attentest: Interrupted.\n")

@@ -53,8 +53,19 @@ def advise(sentence: str) -> None:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     _received.append(number)
-    if len(_received) == 1:  # a second Ctrl-C changes nothing: the end is near
-        raise StoppedError
+    if len(_received) > 1:  # a second Ctrl-C changes nothing: the end is near
+        return
+    if _is_import(frame):  # what is raised in a library that is half imported may take the process down
+        _leave(number)
+    raise StoppedError
+
+
+def _is_import(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _watch(pipe: int) -> None:
