@@ -276,7 +276,7 @@ def _bring_model(planned: StudyPlan, store: Store, results: Path) -> None:
     key = next(step.key for ref, step in planned.results.items() if ref.kind == RUN)
     if store.has(key):  # its training may have failed
         source = store.fetch(key)
-        for name in {*FILES, *TRANSLATION_FILES}:
+        for name in sorted({*FILES, *TRANSLATION_FILES}):
             if (source / name).is_file():
                 make_folder((results / AUDITED / name).parent)
                 link_or_copy(source / name, results / AUDITED / name)

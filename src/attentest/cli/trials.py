@@ -97,20 +97,16 @@ def _of_translation(
     as_json: bool,
 ) -> list[Finding]:
     from attentest.cli.terminal import TerminalListener
-    from attentest.trials import make_trial
-    from attentest.trials.of_translation import OF_TRANSLATION
-    from attentest.trials.of_translation.asked import refuse_options, trial_of_translation
-    from attentest.trials.of_translation.base import TranslationTrial
-    from attentest.trials.of_translation.hold import hold_on_translation
-    from attentest.trials.of_translation.subject import translation_subject
+    from attentest.trials.of_translation.asked import ask, ask_all
 
-    refuse_options(refused)
-    names = OF_TRANSLATION if name == "all" else [trial_of_translation(name)]
-    subject = translation_subject(attentest.open_translation(run), texts, device)
-    made = [make_trial(one, **settings) for one in names]
-    chosen = [one for one in made if isinstance(one, TranslationTrial) and (name != "all" or one.applies_to(subject))]
     with TerminalListener(quiet=as_json) as listener:
-        return hold_on_translation(chosen, subject, lambda done, total: listener.progress("translate", done, total))
+        how: dict[str, Any] = {
+            "texts": texts,
+            "device": device,
+            "watch": lambda done, total: listener.progress("translate", done, total),
+            "refused": refused,
+        }
+        return ask_all(run, **how) if name == "all" else [ask(name, run, **how, settings=settings)]
 
 
 def _report(findings: list[Finding], name: str, as_json: bool) -> None:

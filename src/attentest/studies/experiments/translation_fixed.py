@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from attentest.errors import InputError, unknown_name
+from attentest.errors import InputError
 from attentest.measures.bleu_bootstrap import bleu_bootstrap
 from attentest.measures.intervals import Estimate
 from attentest.settings import setting
@@ -38,13 +38,10 @@ class TranslationFixed(Experiment):
         "base's weights are on."
     )
 
-    weights: tuple[str, ...] = setting(WEIGHTS, "Fixed weights to train with.")
+    weights: tuple[str, ...] = setting(WEIGHTS, "Fixed weights to train with.", choices=WEIGHTS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in self.weights:
-            if name not in WEIGHTS:
-                raise unknown_name("kind of weights", name, WEIGHTS)
         if not self.weights:
             raise InputError(f"weights is empty; name at least one of {', '.join(WEIGHTS)}.")
 

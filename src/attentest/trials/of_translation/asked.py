@@ -45,6 +45,15 @@ def ask(
     return finding
 
 
+def ask_all(run: Path, *, texts: int | None, device: str, watch: Watch, refused: Mapping[str, Any]) -> list[Finding]:
+    """Every trial that applies to the run."""
+    refuse_options(refused)
+    subject = translation_subject(TranslationRun(run), texts, device)
+    made = [make_trial(name) for name in OF_TRANSLATION]
+    chosen = [trial for trial in made if isinstance(trial, TranslationTrial) and trial.applies_to(subject)]
+    return hold_on_translation(chosen, subject, watch)
+
+
 def refuse_options(given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if value is not None and value is not False:
