@@ -14,7 +14,7 @@ install: .venv/ready
 	touch $@
 
 .venv/ready: .venv/base
-	$(INSTALL) -e '.[demo,hf,explain,translation,ray,dev]'
+	$(INSTALL) -e '.[demo,hf,explain,translation,ray,web,postgresql,dev]'
 	touch $@
 
 demo: .venv/base

@@ -114,7 +114,7 @@ def _test(criterion: Criterion, found: Calibration) -> tuple[str, ...]:
         threshold, source = measured.threshold, "[calibrated](calibration.md)"
     place = f"[{criterion.kind} {criterion.trial}]({criterion.kind}s/{criterion.trial}.md)"
     if criterion.kind == PEOPLE:
-        place = "[people](trials/README.md)"
+        place = "[people](people.md)"
     asked = f"{criterion.says} ({criterion.number}, {place}; {criterion.level})"
     return f"`{criterion.name}`", asked, f"{criterion.side} {threshold:g}", source, _decides(criterion, found)
 

@@ -42,7 +42,7 @@ ROOMS = (  # from the lowest; docs/architecture.md says what is in each
         "audits",
         "calibrations",
     ),
-    *("comparisons", "calibrations", "runs", "estimator"),
+    *("comparisons", "calibrations", "runs", "estimator", "people", "server"),
     *("__init__", "cli", "__main__"),
 )
 

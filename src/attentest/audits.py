@@ -29,11 +29,12 @@ from attentest.studies.folder import PAGE, RESULTS, check_free
 from attentest.studies.results import RUN, SUMMARY, TRIAL, FindingRef, ModelResult, Summary, read_summary
 from attentest.studies.run_study import publishing
 from attentest.studies.steps.corpus import keep
-from attentest.studies.verdict import DEFINITIONS, check_thresholds
+from attentest.studies.verdict import DEFINITIONS, LABELS, TRANSLATIONS, check_apply, check_thresholds
 from attentest.studies.verdict.judge import UNTESTED
 from attentest.training.encoder import is_pretrained
 from attentest.training.folder import AUDITED, FILES
 from attentest.training.keywords import SettingsGiven, takes
+from attentest.training.record import RUN as RUN_FILE
 from attentest.training.run import Run, choose_device, run_folder
 from attentest.training.settings import plain
 from attentest.translation.folder import FILES as TRANSLATION_FILES
@@ -114,6 +115,7 @@ def audit(
     out: str | Path = "audit",
     *,
     thresholds: Mapping[str, float] | None = None,
+    people: Finding | None = None,
     overwrite: bool = False,
     engine: str = "local",
     workers: int | None = None,
@@ -130,9 +132,11 @@ def audit(
     (`labels={"LABEL_0": "negative", …}` says which class each of its labels is, where names differ); `rows` and `texts`
     are at most so many instead of the budget's. `controls=False` leaves out the models of known truth that the tests
     are checked with. `dtype="bfloat16"` puts a pretrained encoder into that number type; `memory` bounds what a trial
-    has in memory at a time, in bytes or written as "2GB". All other keywords are settings as for `train`.
+    has in memory at a time, in bytes or written as "2GB". `people` is the finding of a study with people on this model
+    (`attentest.people.report.report_of(study).finding`). All other keywords are settings as for `train`.
     """
     check_thresholds(thresholds or {})
+    check_apply({family_of(source)}, thresholds or ())
     make_runner = runner_for(engine, workers, address)
     folder = Path(out)
     if isinstance(source, Subject):
@@ -144,6 +148,8 @@ def audit(
                 "A Subject is audited in this process: `engine`, `workers`, `address` and `store` are for corpora "
                 "and runs."
             )
+        if people is not None:
+            raise InputError("A study with people is made from a run, so it says nothing about a Subject.")
         return audit_subject(source, folder, given.get("budget", "quick"), thresholds, overwrite)
     if engine == "local":
         choose_device(given.get("device") or "auto")  # a message now rather than failed steps later
@@ -151,7 +157,11 @@ def audit(
     kept = open_store(store)
     if corpus is not None:
         keep(planned.plan, corpus, kept)
-    return run_audit(planned, folder, make_runner, kept, watchers, overwrite, thresholds)
+    return run_audit(planned, folder, make_runner, kept, watchers, overwrite, thresholds, people)
+
+
+def family_of(source: Source) -> str:
+    return TRANSLATIONS if asked_of_translation(source) else LABELS
 
 
 def run_audit(
@@ -162,6 +172,7 @@ def run_audit(
     watchers: Sequence[Watcher] = (),
     overwrite: bool = False,
     thresholds: Mapping[str, float] | None = None,
+    people: Finding | None = None,
 ) -> Audit:
     """Do what is missing of an audit; its findings, model and page are published as one."""
     with publishing(planned, folder, make_runner, store, watchers, overwrite) as (results, outcome):
@@ -169,8 +180,34 @@ def run_audit(
         if outcome.failed and not read_summary(results).blocks:
             reasons = dict.fromkeys(last_line(error) for error in outcome.failed.values())
             raise InputError(f"There is no model to audit: {' '.join(reasons)}")
+        if people is not None:
+            add_people(results, people)
         report = add_page(results, thresholds or {})
     return Audit(folder, folder / PAGE, report, outcome)
+
+
+def add_people(results: Path, finding: Finding) -> None:
+    """Put what people said about the audited model among its findings."""
+    summary = read_summary(results)
+    folder = results / AUDITED
+    made = Run(folder).settings if (folder / RUN_FILE).is_file() else {}
+    said = finding.signature
+    if (
+        not made
+        or said.get("corpus_hash") != made["corpus"]["fingerprint"]
+        or any(said.get(part) != made[part] for part in ("model", "training", "text"))
+    ):
+        raise InputError(
+            "The study with people was made from another model than the audited one: audit the run that it was made "
+            "from, or make a study from this audit with attentest annotate create."
+        )
+    name = next(iter(summary.blocks))  # as its tokens are usually counted
+    place = f"findings/{finding.trial}"
+    finding.save(results / place)
+    ref = FindingRef(
+        summary.blocks[name].corpus, name, finding.kind, finding.trial, place, finding.question, finding.answer
+    )
+    replace(summary, findings=[*summary.findings, ref]).write(results)
 
 
 @takes(AuditGiven, USUAL)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from attentest.display.tables import html_table, text_table
 from attentest.engine.scheduler import Outcome
+from attentest.errors import InputError
 from attentest.memory import most_bytes
 from attentest.models.pretrained.precision import AUTO
 from attentest.reports.result import Page
@@ -16,9 +17,11 @@ from attentest.reports.write import add_page, verdicts_of
 from attentest.studies.comparison import plan_comparison
 from attentest.studies.folder import PAGE
 from attentest.studies.run_study import USUAL, RunningGiven, publishing, running
-from attentest.studies.verdict import check_thresholds
+from attentest.studies.verdict import LABELS, check_apply, check_thresholds
 from attentest.training.keywords import takes
 from attentest.training.run import Run
+from attentest.translation.run import TranslationRun
+from attentest.trials.of_translation.asked import asked_of_translation
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -106,7 +109,15 @@ def compare(
     in memory at a time, in bytes or written as "2GB".
     """
     check_thresholds(thresholds or {})
+    check_apply({LABELS}, thresholds or ())
     how = running(given)
+    for run in (a, b):
+        if asked_of_translation(run):
+            place = run.path if isinstance(run, TranslationRun) else run
+            raise InputError(
+                f"{place} is a translation run, and comparisons are of models of texts with labels. Score each with "
+                "attentest translate RUN --test, or audit each with attentest audit RUN."
+            )
     first, second = (run if isinstance(run, Run) else Run(run) for run in (a, b))
     folder = Path(out)
     planned = plan_comparison(first, second, budget, texts, device, dtype, most_bytes(memory))

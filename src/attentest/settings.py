@@ -154,6 +154,12 @@ def _read(hint: Any, default: Any) -> tuple[type, Any, bool, bool, Sequence[str]
     return hint, default, optional, several, literals
 
 
+def check_types(settings: Any) -> None:
+    """Refuse values of another type, and numbers that are not finite, too small or too large."""
+    for one in settings_of(type(settings)):
+        one.checked(getattr(settings, one.name))
+
+
 def check_values(settings: Any) -> None:
     """Refuse names that are no choice, and numbers that are not finite, too small or too large."""
     for one in settings_of(type(settings)):

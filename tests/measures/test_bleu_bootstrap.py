@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import sacrebleu
 
-from attentest.measures import bleu_bootstrap as measure
-from attentest.measures.bleu_bootstrap import COUNTED, FEWEST, SAMPLES, bleu_bootstrap, corpus_bleu
+from attentest.measures import resampling
+from attentest.measures.bleu_bootstrap import COUNTED, bleu_bootstrap, corpus_bleu
+from attentest.measures.resampling import FEWEST, SAMPLES
 from attentest.translation.scores import bleu, bleu_counts
 
 WORDS = ["a", "b", "c", "d", "e."]
@@ -71,7 +72,7 @@ def test_samples_are_those_of_a_loop() -> None:
 def test_chunks_and_other_systems_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     base, other = counts(40, 0), counts(40, 7)
     whole = bleu_bootstrap(base, {"other": other, "third": counts(40, 9)})
-    monkeypatch.setattr(measure, "_CELLS_AT_ONCE", 100)
+    monkeypatch.setattr(resampling, "_CELLS_AT_ONCE", 100)
     alone = bleu_bootstrap(base, {"other": other})
     assert alone.differences["other"] == whole.differences["other"]
     assert alone.base == whole.base
@@ -104,7 +105,7 @@ def two_systems(draw: np.random.Generator, n: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("n", [FEWEST, 100])
 def test_intervals_cover_what_they_promise(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "SAMPLES", 300)  # enough for percentiles, and faster
+    monkeypatch.setattr(resampling, "SAMPLES", 300)  # enough for percentiles, and faster
     draw = np.random.default_rng(0)
     first, second = (float(corpus_bleu(system.sum(0))) for system in two_systems(draw, 400_000))
     hits = []

@@ -20,6 +20,7 @@ import attentest
 from attentest.engine import Store
 from attentest.engine.perform import perform
 from attentest.engine.scheduler import Watcher, run_plan
+from attentest.measures.intervals import Estimate
 from attentest.models import ModelSettings
 from attentest.studies import PAPERS, audit, find_study
 from attentest.studies.cells import f1_gain
@@ -32,6 +33,8 @@ from attentest.studies.run_study import plan_study, run_study
 from attentest.studies.schema import BUDGETS, Study, read_study
 from attentest.trials.cells import Cell
 from attentest.trials.of_translation import is_of_translation
+from attentest.trials.of_translation.permutation import TranslationPermutation
+from attentest.trials.permutation import Permutation
 
 SMALL = {
     "name": "small",
@@ -124,11 +127,14 @@ def test_a_whole_study(tmp_path: Path) -> None:
     assert ("frozen", "delta accuracy") in cells
     assert ("sparsegen, lambda varied", "correlation of lambda with entropy of gradient") in cells
     assert "Budget: standard." in (out / "summary.md").read_text(encoding="utf-8")
-    sides = [side for paper in PAPERS for d in find_study(paper).directions for side in (d.more, d.less)]
+    claimed = [d for paper in PAPERS for d in find_study(paper).directions if d.is_about("single")]
+    sides = [side for d in claimed for side in (d.more, d.less)]
     named = {(side.variant, side.measure) for side in sides if side.number is None}
     not_here = {("adversary, far", "f1 gain over base")}  # none gets far in two epochs
     not_here |= {(f"class {c}", "tau attention – gradient-input-fixed") for c in (0, 1)}  # another measure
-    assert named - not_here <= set(cells)
+    heavy = {(f"largest weight in [.75, 1], class {c}", "median tvd") for c in (0, 1)}  # nor is a weight as large
+    assert named - not_here - heavy <= set(cells)
+    assert heavy <= named
     said = ("found", "the contrary", "cannot be told")
     assert [row["replicated"] in said for row in summary["directions"]] == [True] * 4
     again = run_study(study, out, Here, budget="small", store=store)
@@ -352,6 +358,7 @@ directions:
         (("source: here", "sources: here"), "line 4: 'sources' is not known in directions.0; .*'source'"),
         (("    source: here\n", ""), "line 3: a direction has .*; source is missing"),
         (("{variant: a, measure: f1}", "{variant: a}"), "line 5: more must be a number, or a variant and a measure"),
+        (("    source: here\n", "    source: here\n    task: pairs\n"), "task must be one of single, pair, generation"),
         (("model: other", "modle: other"), "line 6: 'modle' is not known .*'model'"),
         (("  - says: a is more than b\n", "  - \n"), "directions"),
     ],
@@ -393,6 +400,43 @@ def test_what_a_difference_says() -> None:
         "number": "the contrary",
         "missing": "not tested",
     }
+
+
+def test_cells_of_shuffled_weights_have_the_bins_that_occur() -> None:
+    def figure(value: float) -> Estimate:
+        return Estimate(value, value - 0.1, value + 0.1, 5)
+
+    summary = {"mean of median TVD": figure(0.4), "[0, .25) no": figure(0.3), "[.75, 1] yes": figure(0.8)}
+    found = {c.variant: c.value for c in Permutation.cells(summary, "softmax", ["no", "yes"])}
+    assert found == {
+        "permuted": 0.4,
+        "largest weight in [0, .25), class 0": 0.3,
+        "largest weight in [.75, 1], class 1": 0.8,
+    }
+    summary = {"mean of median TVD": figure(0.4), "steps changed": figure(0.5), "[.75, 1]": figure(0.8)}
+    found = {c.variant: c.value for c in TranslationPermutation.cells(summary, "softmax", [])}
+    assert found == {"permuted": 0.4, "largest weight in [.75, 1]": 0.8}
+
+
+def test_a_direction_is_told_only_where_it_is_claimed(tmp_path: Path) -> None:
+    def direction(says: str, task: str | None) -> dict[str, Any]:
+        about = {"says": says, "source": "here", "more": {"variant": "base", "measure": "f1"}, "less": -1}
+        return about if task is None else about | {"task": task}
+
+    content = {
+        "corpora": ["planted"],
+        "columns": {"rows": 100},
+        "models": [{"encoder": "average"}],
+        "training": {"epochs": 1, "dimension": 8, "hidden": 4},
+        "directions": [direction(str(task), task) for task in ("generation", "single", None, "pair")],
+    }
+    study = read_study(written(tmp_path, content))
+    run_study(study, tmp_path / "out", Here, store=Store(tmp_path / "store"))
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert [(row["says"], row["replicated"]) for row in summary["directions"]] == [
+        ("single", "found"),
+        ("None", "found"),
+    ]
 
 
 def test_published_gains_are_differences_of_what_is_printed() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from attentest.files import read_table
 from attentest.measures.bleu_bootstrap import bleu_bootstrap
 from attentest.measures.intervals import Estimate
 from attentest.reports.write import SCHEMA
+from attentest.studies import find_study
 from attentest.studies.experiments.translation_fixed import TranslationFixed
 from attentest.studies.verdict import DEFINITIONS, judge_translation
 from attentest.studies.verdict.judge import DOES_NOT_APPLY, NO, UNTESTED, YES
@@ -178,6 +181,35 @@ def test_a_study_sets_translations_beside_the_published_ones(tmp_path: Path, com
     }
     assert {row["model"] for row in ours.values()} == {"rnn-translation+additive"}
     assert command("report", tmp_path / "study").code == 0
+
+
+def test_the_papers_directions_for_translation_are_all_tested_and_no_others_are_told(tmp_path: Path) -> None:
+    source = tmp_path / "toy.csv"
+    with source.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("en", "de"), *zip(*pairs().values(), strict=True)])
+    paper = find_study("vashishth2019")
+    study = replace(
+        paper,
+        corpora=(str(source),),
+        columns={"text": "en", "target": "de", "name": "multi30k_en_de"},
+        models=({"model": "bahdanau"}, {"model": "luong", "score": "dot"}, {"model": "transformer", "heads": 2}),
+        training={**SIZES, "layers": 1, "wide": 16, "epochs": 1},
+        training_on={},
+        trials={**paper.trials, "translation-layers": {"kinds": ("permuted",)}},
+        budgets={},
+        texts=30,
+    )
+    attentest.study(study, tmp_path / "study", store=tmp_path / "store", workers=1)
+    rows = read_table(tmp_path / "study" / "directions.parquet").to_pylist()
+    claimed = [direction.says for direction in paper.directions if direction.task == "generation"]
+    assert [row["says"] for row in rows] == claimed
+    assert len(claimed) == 14
+    told = {row["says"] for row in rows if row["replicated"] != "not tested"}
+    # a model that has hardly learned has no step with a weight of 0.75
+    assert [says for says in claimed if says not in told and "0.75" not in says] == []
+    theirs = {row["says"]: row["theirs"] for row in rows if row["source"] == "Table 3"}
+    assert theirs[claimed[0]] == pytest.approx(29.4 - 10)  # Table 3: uniform weights at inference cost 29.4
+    assert not any(math.isnan(number) for number in theirs.values())
 
 
 def test_the_experiment_takes_the_paired_difference(tmp_path: Path) -> None:

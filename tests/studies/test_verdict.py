@@ -205,7 +205,7 @@ def test_nothing_held_is_not_tested_and_says_what_is_missing() -> None:
     for found in judge({}, rates=NOTHING):
         assert (found.answer, found.deciding) == (UNTESTED, None)
         assert found.confidence.startswith("Not tested: the ")
-        assert "asking people" not in found.confidence  # never tested: no news
+        assert "people" not in found.confidence  # that nobody was asked is no news
         for one in found.rulings:
             assert (one.answer, one.figure) == (UNTESTED, None)
             wanted = one.criterion.against or one.criterion.asks

@@ -18,8 +18,8 @@ from attentest.version import __version__
 
 USAGE_ERROR: Any = typer.BadParameter.__mro__[1]  # UsageError, of typer or of click, as the version has it
 ORDER = (  # of the commands in the help: what most people need first
-    *("audit", "train", "finetune", "translate", "show", "trial", "compare", "report", "export", "study", "status"),
-    *("calibrate", "trials", "corpora", "models", "store"),
+    *("audit", "train", "finetune", "translate", "show", "serve", "annotate", "trial", "compare", "report", "export"),
+    *("study", "status", "calibrate", "trials", "corpora", "models", "store"),
 )
 
 
@@ -66,11 +66,18 @@ class _Command(TyperCommand):
 
 
 class _Group(TyperGroup):
+    order: tuple[str, ...] = ORDER
+
     def list_commands(self, ctx: Any) -> list[str]:
-        return sorted(super().list_commands(ctx), key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+        place = {name: n for n, name in enumerate(self.order)}
+        return sorted(super().list_commands(ctx), key=lambda name: place.get(name, len(place)))
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _tidied(super().get_params(ctx))
+
+
+class _AnnotateGroup(_Group):
+    order = ("create", "serve", "report", "export", "import")  # as a study goes on
 
 
 app = typer.Typer(
@@ -83,8 +90,12 @@ app = typer.Typer(
     cls=_Group,
 )
 store_app = typer.Typer(no_args_is_help=True, help="Manage the store of finished steps.", cls=_Group)
+annotate_app = typer.Typer(
+    no_args_is_help=True, help="Ask people whether the heaviest words are relevant.", cls=_AnnotateGroup
+)
 command = partial(app.command, cls=_Command)
 store_command = partial(store_app.command, cls=_Command)
+annotate_command = partial(annotate_app.command, cls=_Command)
 
 
 def _version(wanted: bool) -> None:

@@ -6,7 +6,9 @@ from attentest.cli import (  # they register themselves
     calibration,
     exports,
     lists,
+    people,
     reports,
+    serve,
     studies,
     training,
     translation,
@@ -14,4 +16,16 @@ from attentest.cli import (  # they register themselves
 )
 from attentest.cli.app import app
 
-__all__ = ["app", "calibration", "exports", "lists", "reports", "studies", "training", "translation", "trials"]
+__all__ = [
+    "app",
+    "calibration",
+    "exports",
+    "lists",
+    "people",
+    "reports",
+    "serve",
+    "studies",
+    "training",
+    "translation",
+    "trials",
+]

@@ -25,8 +25,6 @@ def say_compared(
     """A table for each text, a page, or JSON; and BLEU by weights where the right translations are known."""
     from attentest.display.side_by_side import page, render
 
-    if out is not None and out.suffix != ".html":
-        raise InputError(f"{out} is no page: with `compare`, `out` must end in .html.")
     sentences = [(one.source, one.translations) for one in found]
     scores = {} if references is None else _bleu(run, found, references)
     if out is not None:
@@ -40,6 +38,12 @@ def say_compared(
         Console().print(render(sentences))
     for weights, score in scores.items():
         say(f"{weights:<10}  bleu {score:.2f}")
+
+
+def check_page(out: Path | None) -> None:
+    """Before anything is translated."""
+    if out is not None and out.suffix != ".html":
+        raise InputError(f"{out} is no page: with `compare`, `out` must end in .html.")
 
 
 def _bleu(run: TranslationRun, found: Sequence[Compared], references: Sequence[str]) -> dict[str, float]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from attentest.studies.verdict import Verdict
+    from attentest.trials.finding import Finding
 
 SETTINGS = "Model and training (all others with -s)"
 COMMON = {  # settings that an audit has as options, and what holds without them where it is not their default
@@ -47,9 +48,9 @@ COMMON = {  # settings that an audit has as options, and what holds without them
 
 
 def _criteria() -> Iterable[str]:
-    from attentest.studies.verdict import CRITERIA
+    from attentest.studies.verdict import EVERY_CRITERION
 
-    return (f"{name}=" for name in CRITERIA)
+    return (f"{name}=" for name in EVERY_CRITERION)
 
 
 def _failures() -> Iterable[str]:
@@ -121,6 +122,10 @@ def audit(
     controls: Annotated[
         bool, Option("--controls/--no-controls", help="Train models of known truth to check the tests with.")
     ] = True,
+    people: Annotated[
+        Path | None,
+        Option(help="Folder of a study with people on this model, for the verdict plausible.", metavar="FOLDER"),
+    ] = None,
     threshold: Thresholds = None,
     fail_on: FailOn = None,
     as_json: AsJson = False,
@@ -141,11 +146,12 @@ def audit(
     """Audit a model's attention: train a model (or use yours) and comparison models, run the trials, write a page."""
     from attentest import audits
     from attentest.engine.choose import open_store
-    from attentest.studies.verdict import check_failures, check_thresholds, failed
+    from attentest.studies.verdict import check_apply, check_failures, check_thresholds, failed
 
     thresholds = named_values(threshold or [])
     check_thresholds(thresholds)
     on = check_failures(fail_on or [])
+    check_apply({audits.family_of(source)}, thresholds, on)
     columns, options = corpus_arguments(given)
     asked: dict[str, Any] = {
         "budget": budget,
@@ -161,6 +167,7 @@ def audit(
         "options": options,
         **_given_settings(given, setting or []),
     }
+    asked_people = None if people is None else _finding_of_people(people)
     if given["dry_run"]:
         engines.print_plan(audits.plan(source, **asked), open_store(given["store"]), as_json)
         return
@@ -169,6 +176,7 @@ def audit(
             source,
             out,
             thresholds=thresholds,
+            people=asked_people,
             overwrite=overwrite,
             watchers=[watcher],
             **engine_arguments(given),
@@ -186,6 +194,13 @@ def audit(
         say(f"failed on: {', '.join(true)}")
     if true or outcome.failed:
         raise typer.Exit(1)
+
+
+def _finding_of_people(folder: Path) -> Finding:
+    from attentest.people.report import report_of
+    from attentest.people.study import open_study
+
+    return report_of(open_study(folder)).finding
 
 
 def _given_settings(given: Mapping[str, Any], pairs: Iterable[str]) -> dict[str, Any]:
@@ -208,10 +223,12 @@ def report(
 ) -> None:
     """Write the page of finished work again: verdicts, figures, tables and heat maps; nothing is run."""
     from attentest.files import check_target
+    from attentest.reports.gather import families_in
     from attentest.reports.result import report as write
-    from attentest.studies.verdict import check_failures, failed, judge
+    from attentest.studies.verdict import check_apply, check_failures, failed, judge
 
     on = check_failures(fail_on or [])
+    check_apply(families_in(folder), failures=on)
     if out is not None:
         check_target(out)
     page = write(folder, out, thresholds=named_values(threshold) if threshold else None)

@@ -105,12 +105,16 @@ def translate(
     **more: Any,
 ) -> None:
     """Translate with a trained model, if you like with other attention weights at every step."""
-    from attentest.cli.compared import say_compared
+    from attentest.cli.compared import check_page, say_compared
     from attentest.cli.terminal import TerminalListener
     from attentest.translation.given import read_given
 
     if threads is not None:
         set_threads(threads)
+    if compare:
+        check_page(out)
+        if more["weights"] is not None or given is not None:
+            raise InputError("`compare` translates with all kinds of weights; leave out `weights` and `given`.")
     opened = attentest.open_translation(run)
     sources, references = _texts(opened, text, file, test, reference)
     filled = [place for place, one in enumerate(sources) if one.strip()]
@@ -125,8 +129,6 @@ def translate(
         how: dict[str, Any] = {"device": device, "listener": listener}
         how |= chosen(more, (one.name for kind in (OtherWeights, Search) for one in settings_of(kind)))
         if compare:
-            if "weights" in how or given is not None:
-                raise InputError("`compare` translates with all kinds of weights; leave out `weights` and `given`.")
             rights = None if references is None else [references[place] for place in filled]
             say_compared(opened, opened.compare(texts, **how), rights, out, as_json)
             return

@@ -18,11 +18,14 @@ def translation_maps(
 ) -> Grids:
     """Source × target maps of the texts, or of test texts; `refused` are options that translation runs do not have."""
     from attentest.cli.terminal import TerminalListener
+    from attentest.translation.interventions import GIVEN
     from attentest.trials.of_translation.asked import refuse_options
 
     if len(runs) > 1:
         raise InputError("A translation run is shown alone; give one run.")
     refuse_options(refused)
+    if how["weights"] == GIVEN:
+        raise InputError("Weights from a file are not shown; translate with them: attentest translate --weights given.")
     ids = how.pop("ids")
     run = attentest.open_translation(runs[0])
     with TerminalListener() as listener:

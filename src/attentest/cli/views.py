@@ -39,7 +39,7 @@ ShownWeights = Annotated[
     Option(
         help="Weights shown: row, layers, rollout, norms or gradient of an encoder [row]; uniform … of a translation.",
         metavar="NAME",
-        autocompletion=offering(lambda: (*_weights(), *KINDS)),
+        autocompletion=offering(lambda: (*_weights(), *(kind for kind in KINDS if kind != "given"))),
     ),
 ]
 

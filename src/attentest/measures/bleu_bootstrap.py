@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
 from attentest.measures.estimate import TAIL, Estimate, undefined
+from attentest.measures.resampling import FEWEST, resampled_sums
 
 ORDERS = 4  # n-grams of 1 to 4 words
 COUNTED = 2 + 2 * ORDERS  # as sacrebleu has them: words, words of the reference, n-grams that match, n-grams
+<<<<<<< HEAD
 SAMPLES = 1000
 FEWEST = 25  # sentences: with fewer, resampling covers too little
+ENOUGH = 50  # sentences: with fewer, it covers somewhat too little
 _CELLS_AT_ONCE = 4_000_000
+=======
+>>>>>>> people
 
 Counts = Shaped[np.ndarray, "sentences counted"]
 
@@ -56,19 +61,10 @@ def bleu_bootstrap(base: Counts, others: Mapping[str, Counts], seed: int = 0) ->
         drawn = np.full((1, len(whole)), math.nan)
     else:
         flat = systems.reshape(n, -1)
-        sums = np.concatenate([times @ flat for times in _drawn_times(n, seed)])
-        drawn = corpus_bleu(sums.reshape(-1, *systems.shape[1:]))
+        drawn = corpus_bleu(resampled_sums(flat, seed).reshape(-1, *systems.shape[1:]))
     scores = [_estimate(value, found, n) for value, found in zip(whole, drawn.T, strict=True)]
     gaps = [_estimate(value - whole[0], found - drawn[:, 0], n) for value, found in zip(whole, drawn.T, strict=True)]
     return BleuFigures(scores[0], dict(zip(others, scores[1:], strict=True)), dict(zip(others, gaps[1:], strict=True)))
-
-
-def _drawn_times(n: int, seed: int) -> Iterator[Float[np.ndarray, "samples sentences"]]:
-    """How often each sentence is in each sample, in chunks; the same for the same seed and number of sentences."""
-    generator = np.random.default_rng([seed, n])
-    step = max(1, _CELLS_AT_ONCE // n)
-    for start in range(0, SAMPLES, step):
-        yield generator.multinomial(n, np.full(n, 1 / n), min(step, SAMPLES - start)).astype(float)
 
 
 def _estimate(value: float, drawn: Float[np.ndarray, "samples"], n: int) -> Estimate:

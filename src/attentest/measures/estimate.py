@@ -20,6 +20,10 @@ class Estimate:
     n: int
 
     def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "not defined"
+        if math.isnan(self.low) or math.isnan(self.high):
+            return f"{self.value:z.3f} (no interval)"
         return f"{self.value:z.3f} [{self.low:z.3f}, {self.high:z.3f}]"
 
     def as_dict(self) -> dict[str, float]:

@@ -37,7 +37,7 @@ from attentest.studies.results import (
     read_summary,
     result_of_run,
 )
-from attentest.studies.verdict import CRITERIA, Verdict, judge, judge_translation
+from attentest.studies.verdict import EVERY_CRITERION, LABELS, TRANSLATIONS, Verdict, judge, judge_translation
 from attentest.studies.verdict.judge import Broken, Summaries
 from attentest.training.record import RUN
 from attentest.training.run import Run
@@ -102,6 +102,14 @@ def mark_of(folder: Path) -> str:
     )
 
 
+def families_in(folder: Path) -> set[str]:
+    """Of the models that a folder has verdicts on, where that is known."""
+    mark = mark_of(folder)
+    if mark == SUMMARY:
+        return {LABELS if one.translation is None else TRANSLATIONS for one in read_summary(folder).blocks.values()}
+    return {LABELS} if mark == RUN else set()
+
+
 def kept_thresholds(folder: Path) -> dict[str, float]:
     """Those other than the usual ones that an audit was given."""
     if not is_folder(folder) or not (folder / VERDICT).is_file():
@@ -122,7 +130,7 @@ class Judged:
         """Thresholds of tests that are gone, or that measure something else now."""
         if self.version > 1:
             return []
-        return [name for name in self.thresholds if name not in CRITERIA or name in REPLACED]
+        return [name for name in self.thresholds if name not in EVERY_CRITERION or name in REPLACED]
 
 
 @dataclass(frozen=True)

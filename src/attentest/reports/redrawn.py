@@ -10,6 +10,7 @@ from attentest.errors import InputError
 from attentest.studies import comparison
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
 from attentest.studies.results import EXPERIMENT
+from attentest.studies.verdict.criterion import People
 from attentest.trials import TRIALS, trial_class
 from attentest.trials.base import Chart, Trial, charts_of
 from attentest.trials.charts.files import as_text, svg_of
@@ -23,6 +24,8 @@ def class_of(kind: str, name: str) -> Any:
     """What a trial or experiment says about itself; None if this version has it no more."""
     if kind == comparison.NAME:
         return comparison.ABOUT
+    if kind == People.kind:
+        return People
     if kind == EXPERIMENT:
         return experiment_class(name) if name in EXPERIMENTS else None
     return trial_class(name) if name in TRIALS or name in OF_TRANSLATION else None

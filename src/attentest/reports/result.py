@@ -16,11 +16,12 @@ from attentest.display.tables import html_table
 from attentest.errors import InputError
 from attentest.files import copy_folder
 from attentest.reports.contents import Block, Report
+from attentest.reports.gather import families_in
 from attentest.reports.summary_text import sinks_text
 from attentest.reports.verdict_table import HEADER, VerdictTable, rows
 from attentest.reports.write import verdicts_of, write_report
 from attentest.studies.run_study import StudyResult
-from attentest.studies.verdict import Verdict, check_thresholds
+from attentest.studies.verdict import Verdict, check_apply, check_thresholds
 from attentest.training.run import Run
 from attentest.trials.finding import Finding
 
@@ -131,5 +132,6 @@ def report(
     """
     check_thresholds(thresholds or {})
     place = folder_of(folder)
+    check_apply(families_in(place), thresholds or ())
     found, page = write_report(place, None if out is None else Path(out), thresholds)
     return Page(place, page, found)

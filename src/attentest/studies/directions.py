@@ -40,10 +40,14 @@ class Direction:
     source: str
     more: Side
     less: Side
+    task: str = ""  # the kind of corpora that it is claimed for: single, pair or generation; all if not given
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Direction:
-        return cls(row["says"], row["source"], Side(**row["more"]), Side(**row["less"]))
+        return cls(row["says"], row["source"], Side(**row["more"]), Side(**row["less"]), row["task"])
+
+    def is_about(self, task: str) -> bool:
+        return self.task in ("", task)
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ class StudyPlan:
     results: dict[ResultRef, Step] = field(default_factory=dict)
     fingerprints: dict[str, str] = field(default_factory=dict)  # of the corpora, by source
     first_models: dict[str, str] = field(default_factory=dict)  # by name of the corpus
+    tasks: dict[str, str] = field(default_factory=dict)  # kinds of corpora, by name
     beside: Step | None = None  # what sets two models against each other
     settings: Mapping[str, Any] = field(default_factory=dict)  # by which a folder knows its plan again
     device: str = "auto"  # of trainings and trials
@@ -98,6 +99,7 @@ class StudyPlan:
             "tolerances": self.study.tolerances,
             "directions": [asdict(direction) for direction in self.study.directions],
             "first_models": self.first_models,
+            "tasks": self.tasks,
             "not_covered": self.study.not_covered,
         }
         inputs = {ref.role: step for ref, step in kept.items()}
@@ -178,6 +180,7 @@ def add_corpus(
 def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus) -> tuple[Step, Corpus]:
     """The step that keeps the corpus, or as much of it as the study takes, and that."""
     found.fingerprints[source] = corpus.fingerprint()
+    found.tasks[corpus.name] = corpus.kind
     settings: dict[str, Any] = {
         "name": corpus.name,
         "fingerprint": found.fingerprints[source],

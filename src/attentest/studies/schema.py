@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
-from attentest.corpora.corpus import FEWEST_ROWS
+from attentest.corpora.corpus import FEWEST_ROWS, Kind
 from attentest.errors import InputError
 from attentest.settings import LARGEST, Setting
 from attentest.studies.directions import Direction, Side
@@ -23,6 +23,7 @@ BUDGETS = ("quick", "standard", "paper")  # of audits, too
 WHOLE = "paper"  # the budget that a study has without saying so
 OLD_BUDGETS = {"small": "standard"}  # earlier names
 LONGEST, MOST_VALUES = 1_000_000, 100_000  # bytes and values of a study
+TASKS = get_args(Kind)  # that a direction may be claimed for
 SITES = ("token", "word", "sentence")  # where a trial may look at a model
 OF_PLACE = ("site", "texts")  # where and on how many texts a trial is run: no settings of its own
 LEAST = {"rows": FEWEST_ROWS, "texts": 1}  # numbers of a study that can be limited, and how far
@@ -212,14 +213,16 @@ class _Reader:
 
     def _direction(self, number: str, row: dict[str, Any]) -> Direction:
         place = ("directions", number)
-        needed = [f.name for f in fields(Direction)]
-        _check_keys(self.path, self.lines, place, row, needed)
+        needed = ["says", "source", "more", "less"]
+        _check_keys(self.path, self.lines, place, row, [*needed, "task"])
         for name in needed:
             if name not in row:
                 line = self._line(place)
                 raise InputError(f"{self.path}, line {line}: a direction has {', '.join(needed)}; {name} is missing.")
-        sides = [self._side((*place, name), row[name]) for name in ("more", "less")]
-        return Direction(str(row["says"]), str(row["source"]), *sides)
+        more, less = (self._side((*place, name), row[name]) for name in ("more", "less"))
+        if row.get("task", TASKS[0]) not in TASKS:
+            self._refuse((*place, "task"), f"one of {', '.join(TASKS)}")
+        return Direction(str(row["says"]), str(row["source"]), more, less, row.get("task", ""))
 
     def _side(self, place: tuple[str, ...], given: Any) -> Side:
         if isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given):

@@ -15,7 +15,7 @@ import torch
 
 from attentest.corpora.corpus import Corpus, Kind
 from attentest.display.show import to_pandas
-from attentest.errors import InputError
+from attentest.errors import InputError, expect_type
 from attentest.files import copy_folder, hash_of, inside, is_folder, name_of, read_as
 from attentest.models import make_model
 from attentest.models.build import Trainable
@@ -370,6 +370,7 @@ def open_run(path: str | Path) -> Run:
 
 def choose_device(name: str) -> torch.device:
     """`auto` takes a GPU when there is one."""
+    expect_type("device", name, str)
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "cpu"
     if name.partition(":")[0] not in ("cpu", "cuda"):

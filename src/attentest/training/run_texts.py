@@ -81,7 +81,7 @@ def attend(
             f"{len(texts)} texts and {len(others or [])} second texts were given."
         )
     seconds: Sequence[str | None] = [None] * len(texts) if others is None else others
-    read = [_read(run, *pair) for pair in zip(texts, seconds, strict=True)]
+    read = [read_text(run, *pair) for pair in zip(texts, seconds, strict=True)]
     batches = (one.batch for windows_of in read for one in windows_of)
     found = predict_batches(run.model, batches, device_of(run.model))
     heat = found.weights
@@ -98,7 +98,7 @@ def attend(
 
 
 @dataclass(frozen=True)
-class _Stretch:
+class Stretch:
     """What a model reads at a time: a text or a pair, or a window of it."""
 
     items: Items
@@ -110,7 +110,7 @@ def _maps(
     run: Run,
     name: str,
     texts: tuple[str, str | None],
-    read: Sequence[_Stretch],
+    read: Sequence[Stretch],
     probabilities: np.ndarray,
     heat: Sequence[np.ndarray],
     windows: bool,
@@ -188,7 +188,7 @@ def _bounds(run: Run, lengths: Sequence[int]) -> Int[np.ndarray, "windows parts 
     return stretches(np.array(lengths)[:, None], run.max_tokens, settings.long, settings.stride)[1]
 
 
-def _read(run: Run, text: str, second: str | None) -> list[_Stretch]:
+def read_text(run: Run, text: str, second: str | None) -> list[Stretch]:
     """A text or a pair as the model reads it: at once, or in windows."""
     texts = [text] if second is None else [text, second]
     counts = [len(run.tokenizer.tokens(one)) for one in texts]
@@ -197,12 +197,12 @@ def _read(run: Run, text: str, second: str | None) -> list[_Stretch]:
             raise InputError(f"There is no token in the text {one[:40]!r}.")
     if isinstance(run.tokenizer, PieceTokenizer):
         every = ((run.tokenizer.stretch(text, second, bounds), bounds) for bounds in _bounds(run, counts))
-        return [_Stretch(items, _in_pieces(run, items, second is not None), bounds) for items, bounds in every]
+        return [Stretch(items, _in_pieces(run, items, second is not None), bounds) for items, bounds in every]
     items = run.tokenizer.items(text, second, run.max_tokens)
     ids = run.vocabulary.ids(items.tokens)
     numbers = [sentences_of(text, run.tokenizer)[: len(ids)]] if run.is_hierarchical else None
     others = None if second is None else [run.vocabulary.ids(run.tokenizer.tokens(second)[: run.max_tokens])]
-    return [_Stretch(items, batch_of_sequences([ids], others, numbers))]
+    return [Stretch(items, batch_of_sequences([ids], others, numbers))]
 
 
 def _in_pieces(run: Run, items: Items, pair: bool) -> Batch:

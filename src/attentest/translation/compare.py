@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attentest.errors import InputError
 from attentest.progress import Listener
 from attentest.translation.interventions import GIVEN
 from attentest.translation.settings import KINDS
@@ -38,9 +39,13 @@ def compared(
 ) -> list[Compared]:
     """Each text under the own, uniform, random, permuted and top-dropped weights, of these sites and of this head
     [all]; `how` are the search and the device."""
+    for name in ("weights", "given"):
+        if name in how:
+            raise InputError(f"`compare` translates with all kinds of weights; leave out `{name}`.")
     watch = listener or Listener()
-    given = [texts] if isinstance(texts, str) else list(texts)
-    found = {OWN: run.translate(given, listener=watch, **how)}
+    translated = run.translate(texts, listener=watch, **how)
+    given = [one.source for one in translated]
+    found = {OWN: translated}
     for number, kind in enumerate(COMPARED):
         watch.progress("translate", number + 1, len(COMPARED) + 1)
         found[kind] = run.translate(given, weights=kind, site=site, head=head, seed=seed, **how)

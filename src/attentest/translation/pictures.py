@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from attentest.display.heatmaps import Grid, Grids
-from attentest.errors import InputError, unknown_name
+from attentest.errors import InputError, expect_type, unknown_name
 from attentest.translation.model import is_source_site
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def _map(one: Translation, site: str | None, head: int | None, name: str, about:
     if chosen not in sites:
         raise unknown_name("site with weights on the source", chosen, sites)
     heads = len(one.weights[chosen])
+    if head is not None:
+        expect_type("head", head, int)
     if head is not None and not 0 <= head < heads:
         raise InputError(f"head is {head}; the heads of {chosen} are 0 to {heads - 1}.")
     views: dict[str, Float[np.ndarray, "rows columns"]] = {}
@@ -67,6 +69,7 @@ def chosen_rows(run: TranslationRun, n: int, ids: Sequence[str] | None, seed: in
     if ids:
         return [known[id] for id in ids]
     for name, value, least in (("n", n, 1), ("seed", seed, 0)):
+        expect_type(name, value, int)
         if value < least:
             raise InputError(f"{name} is {value}; it must be at least {least}.")
     return [int(row) for row in np.random.default_rng(seed).permutation(len(known))[:n]]

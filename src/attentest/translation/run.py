@@ -17,7 +17,7 @@ from jaxtyping import Float
 from attentest.columns import expect_columns, is_text
 from attentest.display.show import show
 from attentest.display.tables import html_table, text_table
-from attentest.errors import InputError
+from attentest.errors import InputError, brief
 from attentest.files import is_folder, read_foreign_table
 from attentest.progress import Listener
 from attentest.training.folder import AUDITED
@@ -26,6 +26,7 @@ from attentest.training.tensors import read_tensors
 from attentest.translation.data import by_length, flat, make_sources
 from attentest.translation.fit import fixed_weights
 from attentest.translation.folder import MODEL, RESULT, RUN, SOURCE, TARGET, TRANSLATIONS, read_result, read_run
+from attentest.translation.given import as_given
 from attentest.translation.interventions import GIVEN, Given, Intervention, Steps, chosen_sites, one_after_other
 from attentest.translation.model import Translator, make_translator
 from attentest.translation.search import Hypothesis, StepsOf, beam_search, forced_decoding, greedy
@@ -170,17 +171,20 @@ class TranslationRun:
         with_weights: bool = False,
         device: str = "auto",
         listener: Listener | None = None,
+        numbers: Sequence[int] | None = None,
     ) -> list[Translation]:
-        """Translate sentences, with other weights at every step if `weights` names a kind."""
+        """Translate sentences, with other weights at every step if `weights` names a kind. Random weights hang on the
+        `numbers` of the texts [0, 1, …]; texts of the test split have their rows' there."""
         search = Search(beam, length_penalty, sentences)
         sources = self._sources(texts, listener or Listener())
-        steps_of = self.steps_of(OtherWeights(weights, tuple(site), head, seed), given)
+        steps_of = self.steps_of(OtherWeights(weights, _sites(site), head, seed), given)
         where = choose_device(device)
         model = self.model.to(where)
         ids = flat(sources.ids)
+        keys = _numbers(numbers, len(ids))
         found: dict[int, Translation] = {}
         for places in by_length(ids.lengths, search.sentences):
-            batch = make_sources(ids, places, np.arange(len(ids))).to(where)
+            batch = make_sources(ids, places, keys).to(where)
             inputs = (model, batch.ids, batch.mask, batch.texts, steps_of)
             if search.beam == 1:
                 best = greedy(*inputs)
@@ -206,6 +210,7 @@ class TranslationRun:
         listener: Listener | None = None,
     ) -> list[Translation]:
         """Scores and weights of given translations, each token under the right ones before it (a forced prefix)."""
+        at_once = Search(sentences=sentences).sentences
         wanted = _listed(translations, "translation")
         sources = self._sources(texts, listener or Listener())
         if len(wanted) != len(sources.ids):
@@ -214,12 +219,12 @@ class TranslationRun:
             )
         most = self.record.text.max_tokens
         targets = [Hypothesis(tuple(self.target_tokens.ids(text)[:most]), 0.0, True) for text in wanted]
-        steps_of = self.steps_of(OtherWeights(weights, tuple(site), head, seed), given)
+        steps_of = self.steps_of(OtherWeights(weights, _sites(site), head, seed), given)
         where = choose_device(device)
         model = self.model.to(where)
         ids = flat(sources.ids)
         found: dict[int, Translation] = {}
-        for places in by_length(ids.lengths, sentences):
+        for places in by_length(ids.lengths, at_once):
             batch = make_sources(ids, places, np.arange(len(ids))).to(where)
             some = [targets[place] for place in places]
             for place, one, more in zip(places.tolist(), some, self._forced(model, batch, some, steps_of), strict=True):
@@ -241,15 +246,19 @@ class TranslationRun:
         head. `weights` names a kind in place of the model's own, at all sites; `how` is as for `translate`."""
         from attentest.translation.pictures import maps_of
 
-        found = self.translate(texts, weights=weights, with_weights=True, **how)
+        given = _listed(texts, "text")
+        if ids is not None and len(ids) != len(given):
+            raise InputError(f"There are {len(given):,} texts and {len(ids):,} ids; give one for each.")
+        found = self.translate(given, weights=weights, with_weights=True, **how)
         return maps_of(found, site, head, ids=ids, about=f"{weights} weights" if weights else "")
 
     def heatmaps(self, n: int = 5, *, ids: Sequence[str] | None = None, choice: int = 0, **how: Any) -> Grids:
         """Such maps for sentences of the test split: those with these ids, or a random sample by the seed `choice`."""
         from attentest.translation.pictures import chosen_rows
 
-        rows = self.translations.take(chosen_rows(self, n, ids, choice)).to_pylist()
-        return self.attend([row["source"] for row in rows], ids=[row["id"] for row in rows], **how)
+        chosen = chosen_rows(self, n, [ids] if isinstance(ids, str) else ids, choice)
+        rows = self.translations.take(chosen).to_pylist()
+        return self.attend([row["source"] for row in rows], ids=[row["id"] for row in rows], numbers=chosen, **how)
 
     def compare(self, texts: Sequence[str] | str, **how: Any) -> list[Compared]:
         """Translations with the own, uniform, random, permuted and top-dropped weights; `how` is as for `translate`."""
@@ -268,7 +277,7 @@ class TranslationRun:
         most = max(self.model.heads[site] for site in sites or self.sites)
         if other.head is not None and other.head >= most:
             raise InputError(f"head is {other.head}; the sites have {most} heads, numbered from 0.")
-        change = Intervention(other.weights, sites, other.head, other.seed, given)
+        change = Intervention(other.weights, sites, other.head, other.seed, as_given(given))
 
         def both(texts: np.ndarray) -> Steps:
             return one_after_other(fixed(texts), change.steps(texts))
@@ -340,13 +349,33 @@ def _own(site: str, weights: torch.Tensor, steps: int, keys: int) -> np.ndarray:
 
 
 def _listed(texts: Sequence[str] | str, what: str) -> list[str]:
-    given = [texts] if isinstance(texts, str) else list(texts)
+    try:
+        given = [texts] if isinstance(texts, str) else list(texts)
+    except TypeError:
+        raise InputError(f"Expected a {what} or a list of them, not {brief(texts)}.") from None
     for number, text in enumerate(given, 1):
         if not isinstance(text, str):
             raise InputError(f"The {what} with the number {number} is {type(text).__name__}; expected text.")
     if not given:
         raise InputError(f"There is no {what}; give at least one.")
     return given
+
+
+def _numbers(given: Sequence[int] | None, texts: int) -> np.ndarray:
+    if given is None:
+        return np.arange(texts)
+    if len(given) != texts or not all(isinstance(number, int) and number >= 0 for number in given):
+        raise InputError(f"numbers must be {texts:,} whole numbers of at least 0, one for each text.")
+    return np.array(given)
+
+
+def _sites(given: Sequence[str] | str) -> tuple[str, ...]:
+    """One may be named without a list."""
+    if isinstance(given, str):
+        return (given,)
+    if not isinstance(given, list | tuple):
+        raise InputError(f"site must be the name of a site or a list of them, not {brief(given)}.")
+    return tuple(given)
 
 
 def open_translation(path: str | Path) -> TranslationRun:

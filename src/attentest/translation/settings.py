@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from attentest.errors import InputError, unknown_name
-from attentest.settings import LARGEST_SEED, Setting, check_values, setting, settings_of
+from attentest.settings import LARGEST_SEED, Setting, check_types, check_values, setting, settings_of
 
 if TYPE_CHECKING:
     from attentest.corpora.corpus import Corpus
@@ -103,7 +103,7 @@ class Search:
     sentences: int = setting(64, "Sentences that are translated at a time.", least=1, most=1_000_000)
 
     def __post_init__(self) -> None:
-        check_values(self)
+        check_types(self)
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,9 @@ class OtherWeights:
     seed: int = setting(0, "Random seed for random and permuted weights.", least=0, most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
+        check_types(self)
         if self.weights is not None and self.weights not in KINDS:
             raise unknown_name("weights", self.weights, KINDS)
-        for one in settings_of(type(self)):
-            one.check_bounds(getattr(self, one.name))
         if self.weights is None and (self.site or self.head is not None):
             raise InputError("`site` and `head` say where weights are replaced; say with `weights` by which.")
 

@@ -103,7 +103,7 @@ def trial(
     """
     if _is_trial(subject) and not _is_trial(name):
         name, subject = subject, name
-    chosen = _chosen(name, settings)
+    chosen = chosen_trial(name, settings)
     if isinstance(subject, str | Path):
         subject = Run(subject)
     if isinstance(subject, Run):
@@ -129,7 +129,7 @@ def _is_trial(given: Any) -> bool:
     return isinstance(given, Trial) or (isinstance(given, type) and issubclass(given, Trial))
 
 
-def _chosen(given: Any, settings: dict[str, Any]) -> Trial:
+def chosen_trial(given: Any, settings: dict[str, Any]) -> Trial:
     """A trial by its name, by its class, or itself."""
     if isinstance(given, str):
         return make_trial(given, **settings)

@@ -47,15 +47,15 @@ SCHEMA = pa.schema(
 
 
 @torch.no_grad()
-def instances(subject: Subject, texts: int = SHOWN, seed: int = 0) -> pa.Table:
+def instances(subject: Subject, texts: int = SHOWN, seed: int = 0, *, search: bool = True) -> pa.Table:
     """A row for each variant of each text of a sample, with the places of its words (or sentences, if these are
-    weighed); the last `in_second` of them are in the second text of a pair."""
+    weighed); the last `in_second` of them are in the second text of a pair. Without `search` there is no adversary."""
     chosen = np.sort(np.random.default_rng(seed).permutation(subject.rows)[:texts])
-    adversary = InstanceAdversary(seed=seed).examiner(subject)
+    adversary = InstanceAdversary(seed=seed).examiner(subject) if search else None
     marks, sequences = marks_of(subject)
     rows: list[dict[str, Any]] = []
     some = replace(subject, rows=chosen)
-    at_once = tokens_at_once(some, works_of([adversary], some))
+    at_once = tokens_at_once(some, works_of([adversary] if adversary else [], some))
     for reading in readings(subject.model, subject.data, chosen, subject.device, at_once, subject.site):
         found = _variants(reading, adversary, seed)
         for place, row in enumerate(reading.rows):
@@ -73,10 +73,11 @@ def instances(subject: Subject, texts: int = SHOWN, seed: int = 0) -> pa.Table:
 Weights = Float[Tensor, "batch tokens"]
 
 
-def _variants(reading: Reading, adversary: InstanceAdversary, seed: int) -> dict[str, tuple[Tensor, Weights]]:
+def _variants(reading: Reading, adversary: InstanceAdversary | None, seed: int) -> dict[str, tuple[Tensor, Weights]]:
     """Weights as the model takes them, and as shares of the whole text's attention, by name."""
     shuffled = permuted(reading.weights, reading.mask, reading.rows, seed, reading.within)
-    found = {ORIGINAL: reading.weights, PERMUTED: shuffled, ADVERSARIAL: adversary.furthest(reading).weights}
+    found = {ORIGINAL: reading.weights, PERMUTED: shuffled}
+    found |= {ADVERSARIAL: adversary.furthest(reading).weights} if adversary else {}
     if reading.row_shares is not None:
         counted = reading.row_shares.unsqueeze(-1)
         shown = {name: reading.over_rows(weights * counted) for name, weights in found.items()}
@@ -133,12 +134,12 @@ def _items(subject: Subject, row: int) -> Items:
         return items
     assert data.sentences is not None
     begin, end = data.sequences.offsets[row : row + 2]
-    spans = _spans_of_sentences(items.spans, data.sentences[begin:end])
+    spans = spans_of_sentences(items.spans, data.sentences[begin:end])
     numbers = np.arange(len(spans))
     return Items([data.text(row)[a:b] for a, b in spans], spans, np.zeros_like(numbers), numbers)
 
 
-def _spans_of_sentences(spans: Sequence[tuple[int, int]], numbers: np.ndarray) -> list[tuple[int, int]]:
+def spans_of_sentences(spans: Sequence[tuple[int, int]], numbers: np.ndarray) -> list[tuple[int, int]]:
     first = np.flatnonzero(np.diff(numbers, prepend=-1))
     last = np.append(first[1:], len(numbers)) - 1
     return [(spans[a][0], spans[b][1]) for a, b in zip(first.tolist(), last.tolist(), strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -17,11 +17,13 @@ from attentest.chance import keyed_uniform
 from attentest.interventions import permuted
 from attentest.measures.intervals import Estimate, mean, median, share
 from attentest.settings import LARGEST_SEED, check_values, setting
-from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, by_group, column, truths
+from attentest.trials.base import BIN_NAMES, Chart, Columns, Conclusion, SimpleTrial, by_group, column, truths
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import violins_by_bin
 from attentest.trials.reading import Reading
 from attentest.trials.work import Load, Work, Works
 
+MEDIAN_TVD = "median tvd"  # what cells call the measure
 _WEIGHTS_AT_ONCE = 2_000_000
 _ENOUGH = 12  # texts of one length to be shuffled apart from the others
 
@@ -126,6 +128,14 @@ class Permutation(SimpleTrial):
             f"permutations, mean over texts). One permutation changes a share of {changed} of the decisions."
         )
         return Conclusion(answer, {"mean of median TVD": overall, self.keys["decisions"]: changed} | groups)
+
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        yield cell("permuted", MEDIAN_TVD, summary[cls.keys["moved"]])
+        for name in BIN_NAMES:
+            for number, label in enumerate(classes):
+                if f"{name} {label}" in summary:
+                    yield cell(f"largest weight in {name}, class {number}", MEDIAN_TVD, summary[f"{name} {label}"])
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:

@@ -18,6 +18,7 @@ from attentest.translation.scores import bleu_counts
 from attentest.trials.base import Chart, Conclusion
 from attentest.trials.cells import cell
 from attentest.trials.charts import bars, interval
+from attentest.trials.of_translation.free import about_intervals
 from attentest.trials.stored import StoredFinding
 
 WEIGHTS = ("uniform", "random")
@@ -64,7 +65,8 @@ class TranslationFixed(Experiment):
             f"Trained with {first} weights on the source, the model reaches a BLEU of {reached[first]}; with learned "
             f"attention, {found.base}."
         )
-        notes = ("Intervals are over sentences; each model was trained once, so they say nothing about other seeds.",)
+        notes = ["Intervals are over sentences; each model was trained once, so they say nothing about other seeds."]
+        notes += about_intervals(found.base.n)
         rows = [{"weights": label, "measure": "BLEU", **figure.as_dict()} for label, figure in reached.items()]
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary, notes), cells)
 

@@ -209,8 +209,9 @@ def _replications(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], li
         models = [model for name, model in ours if name == corpus]
         cells = {(model, c.variant, c.measure): c for model in models for c in ours[(corpus, model)]}
         theirs = of_corpus(settings["paper"], corpus) if settings["paper"] else {}
-        first = settings["first_models"][corpus]
-        found += examine(directions, corpus, first, of_cells(cells), of_published(theirs))
+        first, task = settings["first_models"][corpus], settings["tasks"].get(corpus, "")
+        claimed = [direction for direction in directions if direction.is_about(task)]
+        found += examine(claimed, corpus, first, of_cells(cells), of_published(theirs))
     return found
 
 

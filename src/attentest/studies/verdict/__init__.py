@@ -3,7 +3,9 @@
 from attentest.studies.verdict.calibration import Calibration, Rates, calibration
 from attentest.studies.verdict.criterion import Criterion, Definition
 from attentest.studies.verdict.definitions import CRITERIA, DEFINITIONS
+from attentest.studies.verdict.families import LABELS, TRANSLATIONS, check_apply
 from attentest.studies.verdict.judge import (
+    EVERY_CRITERION,
     Ruling,
     Verdict,
     check_failures,
@@ -16,6 +18,9 @@ from attentest.studies.verdict.judge import (
 __all__ = [
     "CRITERIA",
     "DEFINITIONS",
+    "EVERY_CRITERION",
+    "LABELS",
+    "TRANSLATIONS",
     "Calibration",
     "Criterion",
     "Definition",
@@ -23,6 +28,7 @@ __all__ = [
     "Ruling",
     "Verdict",
     "calibration",
+    "check_apply",
     "check_failures",
     "check_thresholds",
     "failed",

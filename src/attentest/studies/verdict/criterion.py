@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from attentest.measures.intervals import Estimate
 from attentest.studies.experiments.base import Experiment
@@ -18,12 +19,27 @@ DEFINES, CALIBRATED, EVIDENCE = "defines", "calibrated", "evidence"  # how a tes
 
 
 class People:
-    """T17, which this version does not have."""
+    """T17: a study with people, whose answers come from `attentest annotate`."""
 
     kind = PEOPLE
     name = "people"
     number = "T17"
-    keys: Mapping[str, str] = {}
+    keys: Mapping[str, str] = {
+        "relevant": "texts called relevant",
+        "permuted": "texts called relevant, permuted weights",
+        "difference": "difference to permuted weights",
+    }
+    source = "Vashishth et al. 2019 §4.4, Fig. 5"
+    how_to_read = (
+        "People saw texts with the three heaviest words marked, and the prediction, not knowing whether the weights "
+        "were the model's own or permuted. A high share for the model's own weights and a low one for permuted weights "
+        "mean that people can follow what the attention points at, not that the model decides by it."
+    )
+
+    @staticmethod
+    def charts(table: Any, summary: Mapping[str, Estimate]) -> Mapping[str, Any]:
+        """None: its tables are in the report of the study."""
+        return {}
 
 
 Asked = type[Trial] | type[Experiment] | type[People]

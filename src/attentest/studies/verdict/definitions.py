@@ -326,9 +326,10 @@ DEFINITIONS = {
                 Criterion(
                     "plausible.people", People,
                     "share of texts whose three heaviest words people call relevant",
-                    lambda figures: None, AT_LEAST, 0.5,
+                    entry_of(People, "relevant"), AT_LEAST, 0.5,
                     "our convention, half of the texts; Vashishth et al. 2019 §4.4 ask people but set no threshold",
-                    TOKENS, absent="asking people is not part of this version",
+                    TOKENS, DEFINES, entry_of(People, "permuted"),
+                    absent="no people were asked; attentest annotate makes a study, which the audit takes as `people`",
                 ),
             ),
             "An explanation that convinces people need not be what the model did.",

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from attentest.errors import InputError, unknown_name
-from attentest.measures.bleu_bootstrap import FEWEST as FEWEST_FOR_BLEU
 from attentest.measures.intervals import Estimate, smallest_visible
 from attentest.measures.jackknife import FEWEST as FEWEST_FOR_INFORMATION
+from attentest.measures.resampling import FEWEST as FEWEST_FOR_BLEU
 from attentest.studies.experiments.controls import POSITIVE, Controls
 from attentest.studies.experiments.seeds import Seeds
 from attentest.studies.verdict.calibration import Calibration, Rates, calibration

@@ -65,7 +65,7 @@ def _often_wrong(ruling: Ruling) -> bool:
 
 def _undecided(rulings: Sequence[Ruling], blind: Sequence[Ruling]) -> str:
     run = [ruling for ruling in rulings if ruling.answer != UNTESTED]
-    if not run:  # people are never asked
+    if not run:  # that nobody was asked is no news
         return f"Not tested: {'; '.join(dict.fromkeys(r.why for r in rulings if r.criterion.kind != PEOPLE))}."
     shorts = ", ".join(ruling.criterion.short for ruling in blind or run)
     if blind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -114,13 +115,13 @@ class Alignment(TranslationTrial):
         summary: dict[str, Estimate] = {}
         tops = {view: column(table, f"{HITS}, {view}") + column(table, f"{SURE_HITS}, {view}") for view in views}
         for view in views:
-            summary[f"{self.measure}, {view}"] = self._figure(ratio(tops[view], made + sure), 1)
+            summary[f"{self.measure}, {view}"] = self._figure(_share(tops[view], made + sure), 1)
         for view in (view for view in views if view != DIAGONAL):
-            gain = ratio(tops[view] - tops[DIAGONAL], made + sure)  # as many links are made on both sides
+            gain = _share(tops[view] - tops[DIAGONAL], made + sure, -1)  # as many links are made on both sides
             summary[f"{self.measure} {GAIN}, {view}"] = self._figure(gain, 0)
         for view in views:
-            summary[f"{PRECISION}, {view}"] = ratio(column(table, f"{HITS}, {view}"), made)
-            summary[f"{RECALL}, {view}"] = ratio(column(table, f"{SURE_HITS}, {view}"), sure)
+            summary[f"{PRECISION}, {view}"] = _share(column(table, f"{HITS}, {view}"), made)
+            summary[f"{RECALL}, {view}"] = _share(column(table, f"{SURE_HITS}, {view}"), sure)
         left = int(np.isnan(made).sum())
         notes = [f"{left:,} of {len(made):,} test pairs have no links, or were cut, and are left out."] if left else []
         return Conclusion(self._answer(summary, views), summary, notes)
@@ -175,6 +176,13 @@ class Alignment(TranslationTrial):
                     rule=rule,
                 )
         return found
+
+
+def _share(part: np.ndarray, whole: np.ndarray, least: float = 0) -> Estimate:
+    """Fieller's interval knows no bounds; beyond these nothing is possible."""
+    found = ratio(part, whole)
+    low, high = (min(max(limit, least), 1.0) if not math.isnan(limit) else limit for limit in (found.low, found.high))
+    return replace(found, low=low, high=high)
 
 
 def _rows(summary: Mapping[str, Estimate], measure: str, heads: bool) -> list[dict[str, Any]]:

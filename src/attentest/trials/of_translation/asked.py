@@ -9,12 +9,15 @@ from typing import Any
 from attentest.errors import InputError, unknown_name
 from attentest.translation.folder import is_translation_run
 from attentest.translation.run import TranslationRun
-from attentest.trials import TRIALS, make_trial
+from attentest.trials import TRIALS, chosen_trial, make_trial
+from attentest.trials.base import Trial
 from attentest.trials.finding import Finding
 from attentest.trials.of_translation import OF_TRANSLATION, PREFIX
 from attentest.trials.of_translation.base import TranslationTrial, Watch
 from attentest.trials.of_translation.hold import hold_on_translation
 from attentest.trials.of_translation.subject import translation_subject
+
+_ITS_TRIALS = f"its trials are: {', '.join(OF_TRANSLATION)}."
 
 
 def asked_of_translation(subject: Any) -> bool:
@@ -36,11 +39,11 @@ def ask(
     """`refused` are options that translation runs do not have."""
     refuse_options(refused)
     opened = run if isinstance(run, TranslationRun) else TranslationRun(run)
-    chosen = make_trial(trial_of_translation(name), **settings) if isinstance(name, str) else name
+    if not isinstance(name, str | Trial | type):
+        raise InputError(f"A trial is a name or a Trial, not {type(name).__name__}; {_ITS_TRIALS}")
+    chosen = chosen_trial(trial_of_translation(name) if isinstance(name, str) else name, dict(settings))
     if not isinstance(chosen, TranslationTrial):
-        raise InputError(f"{opened.path} is a translation run; its trials are: {', '.join(OF_TRANSLATION)}.")
-    if settings and not isinstance(name, str):
-        raise InputError(f"{type(name).__name__}(…) already has its settings; {', '.join(settings)} cannot be added.")
+        raise InputError(f"{opened.path} is a translation run; {_ITS_TRIALS}")
     (finding,) = hold_on_translation([chosen], translation_subject(opened, texts, device), watch)
     return finding
 

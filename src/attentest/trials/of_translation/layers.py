@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -14,8 +15,9 @@ from attentest.layer_interventions import KINDS
 from attentest.measures.intervals import Estimate, mean
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, column
+from attentest.trials.cells import Cell, cell
 from attentest.trials.layer_charts import bars_of_layers, curves_of_layers
-from attentest.trials.layer_choices import ALL, layer_choices
+from attentest.trials.layer_choices import ALL, BELOW, layer_choices
 from attentest.trials.of_translation.base import TranslationTrial, Watch
 from attentest.trials.of_translation.changed import Changed
 from attentest.trials.of_translation.forced import forced_changes
@@ -23,6 +25,7 @@ from attentest.trials.of_translation.free import (
     BLEU,
     COUNTS,
     DIFFERENCE,
+    about_intervals,
     bleu_figures,
     counts_of,
     named_figures,
@@ -105,7 +108,7 @@ class TranslationLayers(TranslationTrial):
         notes = (
             [f"BLEU is that of {translated:,} of {len(table):,} pairs (`decode`)."] if translated < len(table) else []
         )
-        return Conclusion(self._answer(summary, sites), summary, notes)
+        return Conclusion(self._answer(summary, sites), summary, notes + about_intervals(translated))
 
     def _answer(self, summary: Mapping[str, Estimate], sites: tuple[str, ...]) -> str:
         kind = self.kinds[0]
@@ -116,6 +119,17 @@ class TranslationLayers(TranslationTrial):
             f"and another likeliest token in a share of {summary[f'{STEPS}, {kind}, {most}']} of the steps at a forced "
             "prefix."
         )
+
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        """Of each stack, and of each layer alone."""
+        for kind in KINDS:
+            whole = re.compile(rf"{DIFFERENCE}, {kind}, (\d+) {BELOW} of (\w+)")
+            stacks = {found[2]: int(found[1]) for name in summary if (found := whole.fullmatch(name))}  # ever larger
+            named = {f"{kind}, all of {stack}": f"{kind}, {n} {BELOW} of {stack}" for stack, n in stacks.items()}
+            sites = [f"{kind}, {stack}.{n}" for stack, layers in stacks.items() for n in range(layers)]
+            for variant, name in {**named, **{site: site for site in sites}}.items():
+                yield cell(variant, "delta bleu", summary[f"{DIFFERENCE}, {name}"])
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:

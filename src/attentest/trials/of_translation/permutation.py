@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,12 +19,14 @@ from attentest.measures.intervals import Estimate, mean, median
 from attentest.models.protocol import Change
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.translation.interventions import Steps
-from attentest.trials.base import NOTHING_TO_MOVE, Chart, Columns, Conclusion, by_group, column
+from attentest.trials.base import BIN_NAMES, NOTHING_TO_MOVE, Chart, Columns, Conclusion, by_group, column
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import violins_by_bin
 from attentest.trials.of_translation.base import TranslationTrial, Watch
 from attentest.trials.of_translation.forced import likeliest
 from attentest.trials.of_translation.one_step import OneStep, common_columns, examined, one_steps, position_of
 from attentest.trials.of_translation.subject import TranslationSubject
+from attentest.trials.permutation import MEDIAN_TVD
 
 MOVED, STEPS = "mean of median TVD", "steps changed"
 _MOST = 1 << 20  # permutations, so that text and permutation are one number
@@ -119,6 +121,13 @@ class TranslationPermutation(TranslationTrial):
             f"{summary[STEPS]} of the permutations."
         )
         return Conclusion(answer, summary, notes)
+
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        yield cell("permuted", MEDIAN_TVD, summary[MOVED])
+        for name in BIN_NAMES:
+            if name in summary:
+                yield cell(f"largest weight in {name}", MEDIAN_TVD, summary[name])
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -19,6 +19,7 @@ from attentest.models.protocol import Change
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.translation.interventions import Steps
 from attentest.trials.base import NOTHING_TO_MOVE, Chart, Columns, Conclusion
+from attentest.trials.cells import Cell, cell
 from attentest.trials.charts import scatter
 from attentest.trials.of_translation.base import TranslationTrial, Watch
 from attentest.trials.of_translation.forced import likeliest
@@ -97,6 +98,10 @@ class TranslationRemoval(TranslationTrial):
             "probability than without a random token with the same weight."
         )
         return Conclusion(answer, summary, notes)
+
+    @classmethod
+    def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
+        yield cell("heaviest removed, against random removed", "delta js", summary[cls.keys["difference"]])
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:

@@ -60,7 +60,9 @@ def sentences(subject: TranslationSubject, count: int = SHOWN, seed: int = 0) ->
     """A random sample of the subject's pairs."""
     chosen = np.sort(np.random.default_rng(seed).permutation(len(subject))[:count])
     some = replace(subject, rows=subject.rows[chosen])
-    own = subject.run.translate(some.source_texts, with_weights=True, device=str(subject.device))
+    own = subject.run.translate(
+        some.source_texts, with_weights=True, device=str(subject.device), numbers=some.rows.tolist()
+    )
     # those of the trials: on the source, and drawn by the same numbers
     others = {
         kind: spelled(some, some.translated(Changed(kind, some.model.source_sites).steps_of(some, seed)))

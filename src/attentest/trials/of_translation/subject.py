@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from jaxtyping import Int
 
-from attentest.errors import InputError
+from attentest.errors import InputError, expect_type
 from attentest.files import inside
 from attentest.text.sequences import Sequences
 from attentest.training.run import choose_device
@@ -116,6 +116,8 @@ def translation_subject(
     run: TranslationRun, texts: int | None = None, device: str = "auto", folder: Path | None = None
 ) -> TranslationSubject:
     """All pairs of the test split, or the first `texts` of a fixed random order of it."""
+    if texts is not None:
+        expect_type("texts", texts, int)
     if texts is not None and texts < 1:
         raise InputError(f"texts is {texts}; it must be at least 1.")
     if not run.finished:

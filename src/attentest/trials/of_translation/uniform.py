@@ -21,6 +21,7 @@ from attentest.trials.of_translation.free import (
     BLEU,
     COUNTS,
     DIFFERENCE,
+    about_intervals,
     bleu_figures,
     counts_of,
     named_figures,
@@ -98,7 +99,7 @@ class TranslationUniform(TranslationTrial):
             f"At a forced prefix, uniform weights change the likeliest token in a share of "
             f"{summary[f'{STEPS}, {UNIFORM}']} of the steps."
         )
-        return Conclusion(answer, summary)
+        return Conclusion(answer, summary, about_intervals(summary[BLEU].n))
 
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:

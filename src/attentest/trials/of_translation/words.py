@@ -92,11 +92,9 @@ class TranslationWords(TranslationTrial):
             summary[f"kept, function − content, {kind}"] = mean(shares[FUNCTION] - shares[CONTENT], (-1, 1))
         counted = ", ".join(f"{int(totals[group].sum()):,} {group}" for group in GROUPS)
         notes = [f"The translations have {counted}. Function words are from {words(table, FROM)[0]}."]
-        answer = (
-            f"With uniform weights at their step, a share of {summary[f'{FUNCTION} kept, {UNIFORM}']} of the function "
-            f"words and of {summary[f'{CONTENT} kept, {UNIFORM}']} of the content words stay as they are."
+        return Conclusion(
+            _answer(summary, [group for group in (FUNCTION, CONTENT) if totals[group].any()]), summary, notes
         )
-        return Conclusion(answer, summary, notes)
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
@@ -116,6 +114,14 @@ class TranslationWords(TranslationTrial):
             "step, with 95 % intervals.",
         )
         return {"words kept by weights": chart}
+
+
+def _answer(summary: Mapping[str, Estimate], there: Sequence[str]) -> str:
+    """Of the groups that the translations have."""
+    if not there:
+        return "The translations have no words, so nothing can be said about them."
+    shares = " and ".join(f"of {summary[f'{group} kept, {UNIFORM}']} of the {group}" for group in there)
+    return f"With uniform weights at their step, a share {shares} stay as they are."
 
 
 def kept_tokens(

@@ -1,0 +1,102 @@
+"""A report as tables, for the terminal and for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attentest.measures.estimate import Estimate
+from attentest.people.outcome import CONDITIONS, Result
+from attentest.people.report import PeopleReport
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    caption: str = ""
+
+
+def tables_of(report: PeopleReport) -> Iterator[ReportTable]:
+    if report.kept is not None:
+        yield from _result_tables(report.kept, "" if not report.excluded else ", without excluded annotators")
+    if report.excluded:
+        yield from _result_tables(report.every, ", with excluded annotators")
+    yield ReportTable(
+        "Annotators",
+        ("annotator", "answers", "known answers right", "median seconds", "excluded"),
+        [
+            (one.annotator, one.answers, f"{one.right} of {one.known}", f"{one.median_milliseconds / 1000:.1f}",
+             one.excluded or "no")
+            for one in report.annotators
+        ],
+        _rule(report),
+    )  # fmt: skip
+
+
+def _rule(report: PeopleReport) -> str:
+    rule = report.study.record.exclusion
+    return (
+        f"Excluded, as fixed when the study was made: below {rule.least_known:.0%} of the known answers right, or a "
+        f"median time below {rule.least_milliseconds:,} ms."
+    )
+
+
+def _result_tables(result: Result, which: str) -> Iterator[ReportTable]:
+    for condition in CONDITIONS:
+        table = result.tables[condition]
+        yield ReportTable(
+            f"{condition.capitalize()} weights, % of {table.texts:,} texts{which}",
+            ("three heaviest words", "prediction correct", "prediction wrong"),
+            [
+                ("relevant", _percent(table.relevant_correct), _percent(table.relevant_wrong)),
+                ("not relevant", _percent(table.other_correct), _percent(table.other_wrong)),
+            ],
+        )
+    gap = result.difference
+    figures = [*((f"{name} weights", result.shares[name]) for name in CONDITIONS), ("difference", gap)]
+    if result.over_annotators is not None:
+        figures.append(("difference, interval also over annotators", result.over_annotators))
+    yield ReportTable(
+        f"Texts called relevant{which}",
+        ("", "share", "95 % interval", "texts"),
+        [(name, _number(found.value), _interval(found), found.n) for name, found in figures],
+        f"p {written_p(result.p)} ({result.test}). Intervals are over texts, the mean answer of each text; they say "
+        "nothing about other annotators unless the row says so.",
+    )
+    yield ReportTable(
+        f"By annotator{which}",
+        ("annotator", "original", "permuted", "Fisher's p"),
+        [(one.annotator, _number(one.original.value), _number(one.permuted.value), written_p(one.p).removeprefix("= "))
+         for one in result.by_annotator],
+    )  # fmt: skip
+    yield ReportTable(
+        f"Agreement{which}",
+        ("", "value [95 % interval over items]"),
+        [(one.name, str(one)) for one in result.agreement],
+    )
+    yield ReportTable(
+        f"Seconds on an item{which}",
+        ("", "first quartile", "median", "third quartile"),
+        [(f"{name} weights", *(f"{q:.1f}" for q in found)) for name, found in result.seconds.items()],
+    )
+
+
+def written_p(p: float | None) -> str:
+    if p is None:
+        return "not defined"
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def _percent(share: float) -> str:
+    return "–" if share != share else f"{100 * share:.1f}"
+
+
+def _number(value: float) -> str:
+    return "–" if value != value else f"{value:z.3f}"
+
+
+def _interval(found: Estimate) -> str:
+    return "–" if found.low != found.low else f"[{found.low:z.3f}, {found.high:z.3f}]"

@@ -1,0 +1,1 @@
+"""A page on which a model's weights are taken in the hand."""

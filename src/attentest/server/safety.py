@@ -1,0 +1,116 @@
+"""What every request must pass, and what every answer says to the browser, whatever page it is of."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BYTES = 1_000_000  # of a request's body
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",  # an address may hold a text of the user's
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+@dataclass
+class Bucket:
+    """So many requests at once, and so many a second in the long run, for each client."""
+
+    most: float = 200
+    per_second: float = 100
+    clients: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+    clock: Callable[[], float] = time.monotonic
+
+    def takes(self, client: str) -> bool:
+        now = self.clock()
+        left, at = self.clients.pop(client, (self.most, now))
+        left = min(self.most, left + (now - at) * self.per_second)
+        self.clients[client] = (left - 1 if left >= 1 else left, now)
+        if len(self.clients) > 10_000:  # those not seen for longest
+            self.clients.popitem(last=False)
+        return left >= 1
+
+
+class Safety:
+    """Refuses requests for other hosts, writes from other sites, and what is too large or too much."""
+
+    def __init__(self, app: ASGIApp, hosts: Iterable[str], bucket: Bucket | None = None) -> None:
+        self.app = app
+        self.hosts = {host.lower() for host in hosts}
+        self.bucket = bucket or Bucket()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        refused = self._refusal(scope)
+        if refused is not None:
+            status, why = refused
+            await JSONResponse({"error": why}, status)(scope, receive, _with_headers(send))
+            return
+        await self.app(scope, _limited(receive), _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        host = headers.get("host", "")
+        if host.lower() not in self.hosts:
+            return 400, "This server answers under its own address only."
+        if not self.bucket.takes((scope.get("client") or ("",))[0]):
+            return 429, "Too many requests; wait a moment."
+        if scope["method"] in WRITES:
+            origin = headers.get("origin")
+            if headers.get("sec-fetch-site", "same-origin") != "same-origin" or (
+                origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+            ):
+                return 403, "Only the server's own pages may send this."
+            if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+                return 415, "Send JSON (content-type application/json)."
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > MOST_BYTES:
+            return 413, f"A request may have at most {MOST_BYTES:,} bytes."
+        return None
+
+
+def _limited(receive: Receive) -> Receive:
+    """A body that does not say how long it is may be no longer either: then the connection counts as closed."""
+    so_far = 0
+
+    async def received() -> Message:
+        nonlocal so_far
+        message = await receive()
+        so_far += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if so_far > MOST_BYTES else message
+
+    return received
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            there = {name.lower() for name, _ in message["headers"]}
+            more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in there]
+            message = {**message, "headers": [*message["headers"], *more]}
+        await send(message)
+
+    return sent
+
+
+def hosts_of(host: str, port: int) -> list[str]:
+    """What a browser may call this server by."""
+    names = {"127.0.0.1": ("127.0.0.1", "localhost"), "::1": ("[::1]", "localhost")}.get(host, (host,))
+    return [name if port == 80 else f"{name}:{port}" for name in names]
