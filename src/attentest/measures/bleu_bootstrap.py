@@ -14,13 +14,7 @@ from attentest.measures.resampling import FEWEST, resampled_sums
 
 ORDERS = 4  # n-grams of 1 to 4 words
 COUNTED = 2 + 2 * ORDERS  # as sacrebleu has them: words, words of the reference, n-grams that match, n-grams
-<<<<<<< HEAD
-SAMPLES = 1000
-FEWEST = 25  # sentences: with fewer, resampling covers too little
-ENOUGH = 50  # sentences: with fewer, it covers somewhat too little
-_CELLS_AT_ONCE = 4_000_000
-=======
->>>>>>> people
+ENOUGH = 50  # sentences: with fewer, resampling covers somewhat too little
 
 Counts = Shaped[np.ndarray, "sentences counted"]
 
