@@ -30,15 +30,17 @@ def serve(
 
     need_web()
     from attentest.server.explorer.app import explorer_app
+    from attentest.server.explorer.background import examining
     from attentest.server.safety import Safety, hosts_of
     from attentest.server.serving import address_of, bound, run_server
     from attentest.training.run import choose_device
 
     chosen = choose_device(device)
     opened = [attentest.open_run(run).computed_in(dtype) for run in runs]
+    listening = bound(host, port)
     for run in opened:
         run.model.to(chosen)
     app = explorer_app(opened)
-    listening = bound(host, port)
     say(f"The explorer is at {address_of(listening)} (Ctrl-C ends it).")
-    run_server(Safety(app, hosts_of(host, listening.getsockname()[1])), listening)
+    with examining(app.state.examined):
+        run_server(Safety(app, hosts_of(host, listening.getsockname()[1])), listening)
