@@ -14,7 +14,7 @@ Place = Annotated[int, Field(ge=0, le=2**31)]
 class Reference(BaseModel):
     """A text: a row of the test split or one of your own, and from where it is looked at."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     row: Place | None = None
     text: Annotated[str, Field(max_length=MOST_CHARACTERS)] | None = None
