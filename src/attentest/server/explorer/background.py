@@ -23,7 +23,7 @@ def examining(every: Sequence[Examined]) -> Iterator[threading.Thread]:
     finally:
         for one in every:
             one.stopped = True
-        thread.join(timeout=5)
+        thread.join(timeout=1)
 
 
 def _examine(every: Sequence[Examined]) -> None:
