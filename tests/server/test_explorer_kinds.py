@@ -46,12 +46,14 @@ def drawn(state: dict[str, Any], seed: int = 0) -> np.ndarray:
     """Other weights, which sum to 1 in each part."""
     weights = np.random.default_rng(seed).gamma(1, size=len(state["weights"]))
     parts = np.array(state["within"] or [0] * len(weights))
-    return weights / np.bincount(parts, weights)[parts]
+    found: np.ndarray = weights / np.bincount(parts, weights)[parts]
+    return found
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
     powers = np.exp(logits - logits.max())
-    return powers / powers.sum()
+    found: np.ndarray = powers / powers.sum()
+    return found
 
 
 @pytest.mark.parametrize(("kind", "site"), [*((kind, None) for kind in AFFINE), ("hierarchical", "sentence")])

@@ -245,3 +245,11 @@ def test_what_is_kept_is_bounded(encoder_run: attentest.Run, monkeypatch: pytest
     for row in range(3):
         opened.look(Reference(row=row))
     assert [looked.row for looked in opened.kept.values()] == [2]
+
+
+def test_a_text_that_does_not_fit_is_refused(encoder_run: attentest.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = TestClient(explorer_app([encoder_run]))
+    monkeypatch.setattr("attentest.memory.free_memory", lambda: 100)
+    answer = client.post("/api/runs/0/read", json={"row": 0, "site": "encoder.0"})
+    assert answer.status_code == 400
+    assert "tokens at encoder.0" in answer.json()["error"]

@@ -186,3 +186,13 @@ def test_misshapen_bodies_are_refused_with_a_sentence(client: TestClient, body: 
     assert answer.status_code in (200, 400)
     if answer.status_code == 400:
         assert answer.json()["error"]
+
+
+def test_too_little_memory_is_a_sentence(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*given: Any) -> Any:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+    monkeypatch.setattr("attentest.server.explorer.app.measured", fail)
+    answer = client.post("/api/runs/0/measure", json={"row": 0, "measure": "lime"})
+    assert answer.status_code == 400
+    assert "not enough memory" in answer.json()["error"]

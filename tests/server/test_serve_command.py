@@ -117,13 +117,14 @@ def test_a_session_writes_nothing_and_ends_with_a_signal(
         assert page.status_code == 200
         assert "script-src 'self'" in page.headers["content-security-policy"]
         assert "server" not in page.headers
-        for what, more in {
+        asked: dict[str, dict[str, Any]] = {
             "read": {},
             "decode": {"weights": [1.0] * len(own_run.attention["token"][0])},
             "adversary": {},
             "measure": {"measure": "leave-one-out"},
             "steps": {},
-        }.items():
+        }
+        for what, more in asked.items():
             assert client.post(f"/api/runs/0/{what}", json={"row": 0, **more}).status_code == 200
         assert client.post("/api/runs/0/read", json={"text": "of my own"}).status_code == 200
         while True:  # until every text was examined

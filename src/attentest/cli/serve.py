@@ -19,7 +19,7 @@ from attentest.models.pretrained.precision import AUTO
 def serve(
     runs: Annotated[list[Path], Argument(help="Folders of one or two runs or audits; nothing is written to them.")],
     host: Annotated[
-        str, Option(help="Address to serve at; others than this machine's own are open to all.")
+        str, Option(help="Address to serve at; 0.0.0.0 lets other machines read the texts.")
     ] = "127.0.0.1",
     port: Annotated[int, Option(help="Port to serve at; 0 takes any that is free.")] = 8000,
     device: Device = "auto",

@@ -10,6 +10,8 @@ from fastapi import FastAPI, HTTPException, Query
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, Response
 
+from attentest.errors import InputError
+from attentest.memory import out_of_memory
 from attentest.server.explorer import answers
 from attentest.server.explorer.asked import Measured, Reference, Weighed
 from attentest.server.explorer.opened import Opened, open_runs
@@ -22,6 +24,7 @@ from attentest.server.refusals import tell_errors
 from attentest.training.run import Run
 from attentest.version import __version__
 
+NO_ROOM = "There is not enough memory for this; choose a shorter text, or another measure."
 FIRST = 50  # texts on the page itself, for browsers without script
 
 
@@ -46,7 +49,12 @@ def explorer_app(runs: Sequence[Run]) -> FastAPI:
     def answered(number: int, find: Callable[[Opened], dict[str, Any]]) -> Response:
         opened = every[checked(number)]
         with opened.answering():
-            return _json(find(opened))
+            try:
+                return _json(find(opened))
+            except (RuntimeError, MemoryError) as error:
+                if not out_of_memory(error):
+                    raise
+                raise InputError(NO_ROOM) from error
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def explorer() -> HTMLResponse:

@@ -15,10 +15,11 @@ import torch
 from torch import Tensor
 
 from attentest.errors import InputError
+from attentest.memory import check_memory
 from attentest.models.hierarchical import SENTENCE
 from attentest.models.pretrained.explanations import EXPLANATIONS
 from attentest.models.pretrained.view import View
-from attentest.models.protocol import AffineModel, AttentionModel, LayersModel, provides
+from attentest.models.protocol import AffineModel, AttentionModel, LayersModel, SizedModel, provides
 from attentest.server.explorer.asked import Reference
 from attentest.server.explorer.turns import InTurns
 from attentest.text.batches import Batch, make_batch
@@ -61,7 +62,8 @@ class Opened:
     lock: threading.RLock = field(default_factory=threading.RLock)  # around what is kept, and a network with hooks
     kept: OrderedDict[Any, Looked] = field(default_factory=OrderedDict)
     seen: dict[View, tuple[Run, TokenizedCorpus]] = field(default_factory=dict)
-    asking: int = 0  # requests that are being answered
+    asking: int = 0  # requests that are being answered …
+    counting: threading.Lock = field(default_factory=threading.Lock)  # … and are counted before they wait for a turn
     sinks: SinkSearch | None = None  # of a model with self-attention, once they were looked for
 
     def __post_init__(self) -> None:
@@ -73,12 +75,12 @@ class Opened:
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Within, work in the background waits."""
-        with self.lock:
+        with self.counting:
             self.asking += 1
         try:
             yield
         finally:
-            with self.lock:
+            with self.counting:
                 self.asking -= 1
 
     @cached_property
@@ -155,6 +157,9 @@ class Opened:
             numbers = np.arange(len(spans))
             items = Items([texts[0][a:b] for a, b in spans], spans, np.zeros_like(numbers), numbers)
             rationale = None
+        if provides(run.model, SizedModel):
+            costs, tokens = run.model.costs(len(items.tokens), site), len(items.tokens)
+            check_memory(costs.token * (tokens + costs.added), f"Reading a text of {tokens:,} tokens at {site}")
         with torch.no_grad():
             reading = read(self.model_of(run), batch.to(device_of(run.model)), site)
         return Looked(reading, items, texts, asked.row, windows, cut, rationale)
