@@ -64,7 +64,7 @@ def test_a_pretrained_encoder_says_why_it_has_no_adversaries(encoder_run: attent
     (about,) = client.get("/api/runs").json()["runs"]
     assert ADVERSARY not in about["sorts"]
     assert DISAGREEMENT in about["sorts"]
-    assert "attentest trial" in about["not_sorted"][ADVERSARY]
+    assert "attentest trial adversary" in about["not_sorted"][ADVERSARY]
     refused = client.get("/api/runs/0/texts?sort=adversary")
     assert refused.status_code == 400
     assert refused.json()["error"] == about["not_sorted"][ADVERSARY]

@@ -67,7 +67,7 @@ class Texts(Answer):
     total: int
     offset: int
     rows: list[Row]
-    ordering: Progress = Field(description="of how many texts the order that was asked for is known")
+    ordering: Progress = Field(description="texts whose place in this order is known so far")
 
 
 class Affine(Answer):

@@ -61,7 +61,7 @@ def explorer_app(runs: Sequence[Run]) -> FastAPI:
         listed = [order.rows("", "corpus", False, 0, FIRST)["rows"] for order in orders]
         return page("explorer.html", runs=about(), texts=listed)
 
-    @app.get("/api/runs", response_model=answers.Runs)
+    @app.get("/api/runs", response_model=answers.Runs, responses=answers.REFUSALS)
     def all_runs() -> Response:
         return _json({"runs": about()})
 

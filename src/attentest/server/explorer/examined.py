@@ -37,8 +37,8 @@ ADVERSARY, DISAGREEMENT = "adversary", "disagreement"
 FIGURES = (ADVERSARY, DISAGREEMENT)
 TEXTS, TOKENS = 64, 1_024  # that are looked at in one go: texts of the list, tokens at a time
 SEARCHED = (
-    "In this model adversaries are found by a search that takes seconds a text. `attentest trial` with the trial "
-    "adversary stores them in the run, and they are read from there."
+    "In this model adversaries are found by a search that takes seconds a text. Run `attentest trial adversary` on the "
+    "run first: the explorer reads what it stores there."
 )
 
 
