@@ -26,6 +26,7 @@ from attentest.server.explorer.turns import InTurns
 from attentest.text import TextSettings
 from attentest.text.batches import make_batch
 from attentest.training.take import take_pretrained
+from attentest.trials.reading import readings
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +99,18 @@ def test_several_heads_are_shown_together_and_say_why_they_are_not_changed(
         refused = client.post(f"/api/runs/0/{what}", json={"row": 3, **body})
         assert refused.status_code == 400
         assert "choose one head" in refused.json()["error"]
+
+
+@pytest.mark.parametrize("view", [{}, {"head": 1}, {"special": True}])
+def test_a_glance_shows_what_the_library_explains(
+    client: TestClient, encoder_run: attentest.Run, view: dict[str, Any]
+) -> None:
+    state = ask(client, "read", row=5, site="encoder.0", **view)
+    run = encoder_run.seen(View("encoder.0", **view))
+    (reading,) = readings(run.model, run.test_data(), np.array([5]), site="encoder.0")
+    np.testing.assert_allclose(state["weights"], reading.attention[0], atol=1e-6)
+    np.testing.assert_allclose(state["probabilities"], reading.probabilities[0], atol=1e-5)
+    assert state["shares"] is None
 
 
 def test_the_row_of_a_lower_layer_can_be_changed(client: TestClient, encoder_run: attentest.Run) -> None:

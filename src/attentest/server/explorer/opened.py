@@ -21,6 +21,7 @@ from attentest.models.pretrained.explanations import EXPLANATIONS
 from attentest.models.pretrained.view import View
 from attentest.models.protocol import AffineModel, AttentionModel, LayersModel, SizedModel, provides
 from attentest.server.explorer.asked import Reference
+from attentest.server.explorer.glance import Glance, glance, has_rows_of_queries
 from attentest.server.explorer.turns import InTurns
 from attentest.text.batches import Batch, make_batch
 from attentest.text.items import NO_TEXT, Items
@@ -39,9 +40,10 @@ KEPT, BYTES_KEPT = 16, 400_000_000  # texts whose states are kept, and what they
 
 @dataclass(frozen=True)
 class Looked:
-    """A text as the model read it."""
+    """A text as the model read it; of a layer with rows for every token first a glance."""
 
-    reading: Reading
+    read: Callable[[], Reading]
+    glance: Glance | None
     items: Items
     texts: tuple[str, str | None]
     row: int | None
@@ -49,10 +51,21 @@ class Looked:
     cut: int  # tokens that were not read
     rationale: list[int] | None
 
+    @cached_property
+    def reading(self) -> Reading:
+        with torch.no_grad():
+            return self.read()
+
+    @property
+    def probabilities(self) -> Tensor:
+        return self.reading.probabilities[0] if self.glance is None else self.glance.probabilities
+
     @property
     def size(self) -> int:
         """In bytes, about."""
-        every = [self.reading.weights, *vars(self.reading.encoded).values()]
+        made: Reading | None = vars(self).get("reading")
+        every = [] if made is None else [made.weights, *vars(made.encoded).values()]
+        every += [] if self.glance is None else [self.glance.weights]
         return sum(one.nbytes for one in every if isinstance(one, Tensor))
 
 
@@ -160,9 +173,14 @@ class Opened:
         if provides(run.model, SizedModel):
             costs, tokens = run.model.costs(len(items.tokens), site), len(items.tokens)
             check_memory(costs.token * (tokens + costs.added), f"Reading a text of {tokens:,} tokens at {site}")
-        with torch.no_grad():
-            reading = read(self.model_of(run), batch.to(device_of(run.model)), site)
-        return Looked(reading, items, texts, asked.row, windows, cut, rationale)
+        model, batch = self.model_of(run), batch.to(device_of(run.model))
+        seen = None
+        if run.is_pretrained and has_rows_of_queries(model, site, asked.view):
+            seen = glance(model, batch, site, asked.head)
+        found = Looked(lambda: read(model, batch, site), seen, items, texts, asked.row, windows, cut, rationale)
+        if seen is None:
+            found.reading  # noqa: B018  (made here, so that it is kept)
+        return found
 
     def _seen(self, asked: Reference) -> tuple[Run, TokenizedCorpus]:
         view = View(asked.site if self.run.is_pretrained else None, asked.head, asked.view, asked.special)

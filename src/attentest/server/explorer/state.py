@@ -14,6 +14,7 @@ from attentest.server.explorer.picked import check_query, has_queries, not_dragg
 from attentest.server.explorer.sinks import sinks_among
 from attentest.server.explorer.weighing import adversary_method
 from attentest.text.items import NO_TEXT
+from attentest.trials.reading import Reading
 
 MOST_NUMBERS = 250_000  # of token_logits that are sent: 3 MB; more classes or tokens are decoded over the wire
 
@@ -21,7 +22,9 @@ MOST_NUMBERS = 250_000  # of token_logits that are sent: 3 MB; more classes or t
 def state_of(opened: Opened, number: int, asked: Reference) -> dict[str, Any]:
     looked = opened.look(asked)
     check_query(asked, looked)
-    reading, items, run = looked.reading, looked.items, opened.run
+    items, run = looked.items, opened.run
+    reading = looked.reading if looked.glance is None else None
+    within = None if reading is None else reading.within
     stored = run.predictions.slice(looked.row, 1).to_pylist()[0] if looked.row is not None else {}
     gaps, tail = _gaps(looked)
     why = not_draggable(asked, looked)
@@ -51,21 +54,21 @@ def state_of(opened: Opened, number: int, asked: Reference) -> dict[str, Any]:
         "unknown": None if site == SENTENCE else [int(token not in run.vocabulary) for token in items.tokens],
         "second_from": int(second[0]) if len(second) else None,
         "rationale": looked.rationale,
-        "within": None if reading.within is None else reading.within[0].tolist(),
+        "within": None if within is None else within[0].tolist(),
         "classes": run.classes,
         "weights": sent(shown_weights(asked, looked)),
-        "probabilities": sent(reading.probabilities[0]),
-        "affine": _affine(looked) if why is None else None,
-        "shares": None if reading.shares is None or why is not None else sent(reading.shares[0]),
+        "probabilities": sent(looked.probabilities),
+        "affine": _affine(reading) if why is None and reading is not None else None,
+        "shares": None if reading is None or within is None else sent(reading.attention[0]),
         "draggable": why is None,
         "why": why,
-        "adversary": adversary_method(asked, looked) if why is None else None,
+        "adversary": adversary_method(looked) if why is None else None,
     }
 
 
-def _affine(looked: Looked) -> dict[str, Any] | None:
+def _affine(reading: Reading) -> dict[str, Any] | None:
     """What the page needs to compute predictions itself."""
-    logits, bias = looked.reading.token_logits, looked.reading.bias
+    logits, bias = reading.token_logits, reading.bias
     if logits is None or bias is None or logits.numel() > MOST_NUMBERS:
         return None
     return {"token_logits": sent(logits[0]), "bias": sent(bias)}

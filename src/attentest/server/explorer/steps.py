@@ -27,14 +27,16 @@ Step = dict[str, Any]
 
 @torch.no_grad()
 def steps_of(opened: Opened, asked: Reference) -> dict[str, Any]:
-    reading = opened.look(asked).reading
+    looked = opened.look(asked)
+    if opened.run.is_pretrained:
+        return {"steps": [], "why": OTHERS}
+    reading = looked.reading
     model = reading.model
     if isinstance(model, Hierarchical):
         found = [*_weights(reading, model.alignment[WORD], opened), *_sentences(reading, model)]
-    elif isinstance(model, Classifier | PairReader):
-        found = [*_weights(reading, model.alignment, opened), *_context(reading, model)]
     else:
-        return {"steps": [], "why": OTHERS}
+        assert isinstance(model, Classifier | PairReader)
+        found = [*_weights(reading, model.alignment, opened), *_context(reading, model)]
     found += [
         _values("logit", "The decoder's number for each class.", reading.logits[0]),
         _values("probability", "The softmax of the logits.", reading.probabilities[0]),

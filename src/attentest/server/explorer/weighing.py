@@ -27,7 +27,7 @@ def decoded(opened: Opened, asked: Weighed) -> dict[str, Any]:
 
 def adversary(opened: Opened, asked: Reference) -> dict[str, Any]:
     looked = _changeable(opened, asked)
-    if adversary_method(asked, looked) is None:
+    if adversary_method(looked) is None:
         raise InputError(ONE_OF_MANY)
     epsilon = epsilon_of(opened)
     with torch.no_grad():
@@ -41,9 +41,9 @@ def adversary(opened: Opened, asked: Reference) -> dict[str, Any]:
     }
 
 
-def adversary_method(asked: Reference, looked: Looked) -> str | None:
+def adversary_method(looked: Looked) -> str | None:
     """How it is found; None where it cannot be."""
-    if has_queries(looked) and looked.reading.inner.numel() > 1:
+    if has_queries(looked):
         return None
     return EXACT if looked.reading.margins is not None else "search"
 
