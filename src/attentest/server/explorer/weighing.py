@@ -97,7 +97,9 @@ def _normalised(asked: Weighed, looked: Looked) -> Tensor:
 def _under(asked: Reference, looked: Looked, weights: Tensor) -> dict[str, Any]:
     reading = looked.reading
     rows = own_row(asked, looked).double().cpu(), weights.cpu()
-    own, other = (_probabilities(asked, looked, one) for one in rows)
+    other = _probabilities(asked, looked, rows[1])
+    affine = reading.token_logits is not None
+    own = _probabilities(asked, looked, rows[0]) if affine else reading.probabilities[0].double().cpu()
     parts = 1 if reading.within is None else int(reading.within.max()) + 1
     return {
         "probabilities": sent(other),
