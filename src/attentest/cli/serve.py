@@ -18,9 +18,7 @@ from attentest.models.pretrained.precision import AUTO
 @command()
 def serve(
     runs: Annotated[list[Path], Argument(help="Folders of one or two runs or audits; nothing is written to them.")],
-    host: Annotated[
-        str, Option(help="Address to serve at; 0.0.0.0 lets other machines read the texts.")
-    ] = "127.0.0.1",
+    host: Annotated[str, Option(help="Address to serve at; 0.0.0.0 lets other machines read the texts.")] = "127.0.0.1",
     port: Annotated[int, Option(help="Port to serve at; 0 takes any that is free.")] = 8000,
     device: Device = "auto",
     dtype: Dtype = AUTO,
