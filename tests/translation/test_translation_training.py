@@ -166,7 +166,7 @@ def test_weights_that_are_not_learned_are_those_of_training_and_translation(fixe
 
 
 def test_patience_stops_early(tmp_path: Path) -> None:
-    settings = SETTINGS | {"epochs": 30, "patience": 1, "lr": 1e-9, "warmup": 0.0}
+    settings = SETTINGS | {"epochs": 30, "patience": 1, "lr": 1e-12, "warmup": 0.0}
     run = attentest.train_translation(toy_corpus(40), tmp_path / "run", **settings)
     assert read_table(run.path / "history.parquet").num_rows == 2
 
