@@ -22,6 +22,11 @@ export const choice = (words, options, chosen, changed) => {
   return labelled(words, select);
 };
 
+export const tickBox = (words, checked, set) => {
+  const tick = made("input", { type: "checkbox", checked, onchange: () => set(tick.checked) });
+  return made("label", {}, tick, made("span", {}, words));
+};
+
 export const pressable = (words, pressed, more = {}) => made("button", { type: "button", onclick: pressed, ...more }, words);
 
 // at most one run a frame, whatever comes in between

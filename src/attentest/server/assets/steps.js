@@ -53,7 +53,7 @@ export const stepsPanel = (found, state, weights, { first = 0, look = () => {}, 
     const step = found.steps[at];
     title.textContent = `${at + 1} of ${found.steps.length}: ${STEP_TITLES[step.name] ?? step.name}${step.projection ? ` (${step.projection})` : ""}`;
     what.textContent = step.what ?? "";
-    body.replaceChildren(...stepBody(step, state, weights()));
+    body.replaceChildren(...stepBody(step, state, weights));
     [...trail.children].forEach((item, i) => (i === at ? item.firstChild.setAttribute("aria-current", "step") : item.firstChild.removeAttribute("aria-current")));
     back.disabled = at === 0;
     on.disabled = at === found.steps.length - 1;

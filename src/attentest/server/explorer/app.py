@@ -12,12 +12,14 @@ from starlette.exceptions import HTTPException as Refused
 
 from attentest.errors import InputError
 from attentest.server.explorer.asked import Measured, Reference, Weighed
+from attentest.server.explorer.front import explorer_page
 from attentest.server.explorer.opened import Opened, open_runs
 from attentest.server.explorer.ordering import Ordering
+from attentest.server.explorer.saved import saving
 from attentest.server.explorer.state import state_of
 from attentest.server.explorer.steps import steps_of
 from attentest.server.explorer.weighing import adversary, decoded, measured
-from attentest.server.pages import page, static
+from attentest.server.pages import static
 from attentest.training.run import Run
 from attentest.version import __version__
 
@@ -29,6 +31,7 @@ def explorer_app(runs: Sequence[Run]) -> FastAPI:
     orders = [Ordering(opened) for opened in every]
     app = FastAPI(title="attentest explorer", version=__version__, docs_url=None, redoc_url=None)
     app.include_router(static)
+    app.include_router(saving(every))
     _tell_errors(app)
 
     def chosen(number: int) -> Opened:
@@ -44,7 +47,7 @@ def explorer_app(runs: Sequence[Run]) -> FastAPI:
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def explorer() -> HTMLResponse:
         listed = [order.rows("", "corpus", False, 0, FIRST)["rows"] for order in orders]
-        return page("explorer.html", runs=[opened.about() for opened in every], texts=listed)
+        return explorer_page([opened.about() for opened in every], listed)
 
     @app.get("/api/runs")
     def all_runs() -> dict[str, Any]:
