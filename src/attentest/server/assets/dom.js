@@ -17,7 +17,7 @@ export const shortNumber = (value, digits = 3) => (Number.isFinite(value) ? valu
 export const labelled = (words, control) => made("label", {}, made("span", {}, words), control);
 
 export const choice = (words, options, chosen, changed) => {
-  const select = made("select", { onchange: () => changed(select.value) });
+  const select = made("select", { "aria-label": words, onchange: () => changed(select.value) });
   for (const [value, name] of options) select.append(made("option", { value, selected: String(value) === String(chosen ?? "") }, name));
   return labelled(words, select);
 };

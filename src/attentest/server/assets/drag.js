@@ -30,6 +30,8 @@ export const draggable = ({ map, words }, { weightAt, change, choose, chosen, is
     map.classList.add("held");
     event.preventDefault();
   });
+  // a finger that drags does not scroll; words are inline, where touch-action means nothing
+  map.addEventListener("touchstart", (event) => { if (held && event.cancelable) event.preventDefault(); }, { passive: false });
   map.addEventListener("pointermove", (event) => {
     if (held?.id === event.pointerId) change(held.at, weightAfterMove(held.start, held.from, event.clientY));
   });

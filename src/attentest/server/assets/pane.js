@@ -27,6 +27,7 @@ export const textPane = (run, given, source, changed) => {
   const said = made("p", { className: "notice", role: "status" });
   const title = made("h2", { dir: "auto" }, run.name);
   const pane = { box, run, wish, state: null, own: null, weights: null };
+  box.pane = pane; // for scripts
   let view = null; // of the state at hand
   let base = null; // the weights that a drag starts from, so that on its way back the others get their proportions again
   let chosen = null;
@@ -176,10 +177,12 @@ export const textPane = (run, given, source, changed) => {
     view.before = state.affine ? decodeAffine(state.affine, pane.own) : state.probabilities;
     view.own = heatMap(state, state.shares ?? pane.own);
     view.changed = can ? heatMap(state, pane.weights, { each: slider }) : view.own;
-    view.prediction = predictionView(state.classes, view.before);
+    view.prediction = predictionView(state.classes, view.before, can);
     view.steps = made("details", { className: "how", ontoggle: steps }, made("summary", {}, "How the weights came about"));
     view.heads = made("details", { className: "how", ontoggle: heads }, made("summary", {}, "All layers and heads"));
-    view.reading.hint.textContent = can ? HINT : (state.why ?? "These weights cannot be changed.");
+    view.reading.hint.append(can ? HINT : (state.why ?? "These weights cannot be changed."));
+    const last = run.sites.at(-1);
+    if (!can && source.live && run.heads[last]) view.reading.box.append(pressable("Take one head to change", () => reload({ site: last, head: 0, view: null })));
     if (can) view.maps.append(withTitle("Attention: drag a word to change it", view.changed));
     view.maps.append(withTitle(can ? "The model's own attention" : "Attention", view.own));
     view.maps.addEventListener("click", ({ target }) => { const at = target.closest("i")?.place; if (at !== undefined && at !== chosen) choose(at); });
@@ -187,6 +190,7 @@ export const textPane = (run, given, source, changed) => {
     const many = Object.values(run.heads ?? {}).some((count) => count > 1);
     box.replaceChildren(
       title, made("p", { className: "about", dir: "auto" }, aboutText(state)),
+      state.second !== null && state.second_from === null ? made("p", { className: "second", dir: "auto" }, state.second) : "",
       paneControls(run, state, wish, { reload, hide: (on) => { wish.sinks = on; hide(); changed(); } }),
       made("div", { className: state.classes.length > 5 ? "follow" : "follow stays" }, view.prediction.box, can ? made("div", { className: "tools" }, ...buttons(state.within)) : "", said, view.reading.box),
       measureChoice(measures, wish.measures, toggle), legendOfWeights(), view.maps, ...(source.live && many ? [view.heads] : []), ...(source.live || source.hasSteps ? [view.steps] : []),

@@ -3,7 +3,8 @@ import { made, shortNumber } from "./dom.js";
 
 const MOST_CLASSES = 12;
 
-export const predictionView = (classes, own) => {
+// where weights cannot be changed there is one prediction
+export const predictionView = (classes, own, can = true) => {
   const order = own.map((_, c) => c).sort((a, b) => own[b] - own[a]).slice(0, MOST_CLASSES);
   const rows = order.map((c) => {
     const bar = made("span", { className: "fill" });
@@ -17,7 +18,7 @@ export const predictionView = (classes, own) => {
   const head = made("tr", {}, made("th", { scope: "col" }, "Class"), made("th", { scope: "col" }, made("span", { className: "unseen" }, "Bar")), made("th", { scope: "col" }, "Model's own"), made("th", { scope: "col" }, "Now"));
   const said = made("p", { className: "unseen", role: "status" });
   const left = own.length - order.length;
-  const box = made("section", { className: "prediction", "aria-label": "Prediction" },
+  const box = made("section", { className: can ? "prediction" : "prediction one", "aria-label": "Prediction" },
     made("table", {}, made("caption", {}, "Prediction"), made("thead", {}, head), made("tbody", {}, ...rows.map(({ row }) => row))),
     left > 0 ? made("p", { className: "about" }, `${left} less likely classes are not shown.`) : null,
     made("p", { className: "distances" }, made("span", { title: "Total variation distance: half of the sum of all changes of probabilities; 0 to 1" }, "Prediction moved by (TVD)", tvd), made("span", { title: "Jensen–Shannon divergence from the model's own weights, in nats; 0 to 0.693" }, "Weights moved by (JSD)", jsd)), said);
