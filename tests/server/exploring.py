@@ -76,13 +76,14 @@ class Visitor:
 
     def wait_for_change(self, act: Any, pane: int = 0) -> None:
         """Does something, and waits until the pane has drawn what follows."""
-        drawn = "(box) => { window.drawn = new Promise((done) => box.addEventListener('drawn', done, { once: true })) }"
-        self.pane(pane).evaluate(drawn)
+        counts = "(box) => { box.drawn = 0; box.addEventListener('drawn', () => { box.drawn += 1 }) }"
+        self.pane(pane).evaluate(counts)
         act()
-        self.page.evaluate("() => window.drawn.then(() => null)")
+        self.page.wait_for_function("(pane) => document.querySelectorAll('.pane')[pane].drawn > 0", arg=pane)
 
     def drags(self, at: int, by: int, pane: int = 0, steps: int = 25) -> None:
         """A word, `by` pixels upwards."""
+        self.word(at, pane).scroll_into_view_if_needed()
         box = self.word(at, pane).bounding_box()
         assert box is not None
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

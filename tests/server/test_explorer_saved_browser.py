@@ -56,7 +56,7 @@ def test_it_shows_the_same_and_can_still_be_dragged(browser: playwright.Browser,
             assert reader.exact()["tvd"] != visitor.exact()["tvd"]
             reader.wait_for_change(lambda: reader.page.get_by_role("button", name="Exact adversary").click())
             assert reader.weights() == pytest.approx(visitor.asks("0/adversary", row=4)["weights"], abs=1e-6)
-            reader.page.get_by_text("Dark").click()
+            reader.page.get_by_label("Dark").check()
             assert reader.requests == [file]
 
 

@@ -10,7 +10,7 @@ export const predictionView = (classes, own, can = true) => {
     const bar = made("span", { className: "fill" });
     const value = made("span", { className: "n changed" });
     const ownBar = made("span", { className: "own-mark", title: "under the model's own weights", vars: { "--p": own[c] } });
-    const row = made("tr", {}, made("th", { scope: "row", dir: "auto" }, classes[c]), made("td", { className: "bars" }, made("span", { className: "track" }, bar, ownBar)), made("td", { className: "n" }, shortNumber(own[c])), made("td", {}, value));
+    const row = made("tr", {}, made("th", { scope: "row" }, made("span", { className: "class-name", dir: "auto", title: classes[c] }, classes[c])), made("td", { className: "bars" }, made("span", { className: "track" }, bar, ownBar)), made("td", { className: "n" }, shortNumber(own[c])), made("td", {}, value));
     return { c, bar, value, row };
   });
   const tvd = made("output", { className: "tvd n" });
