@@ -77,7 +77,9 @@ def test_keys(visitor: Visitor) -> None:
     for key, change in (("PageUp", 0.1), ("ArrowUp", 0.11), ("ArrowDown", 0.1), ("PageDown", 0)):
         visitor.wait_for_change(lambda key=key: visitor.page.keyboard.press(key))  # type: ignore[misc]
         assert visitor.weights()[1] == pytest.approx(before[1] + change, abs=1e-9)
-        assert float(visitor.word(1).get_attribute("aria-valuenow") or "") == pytest.approx(before[1] + change, abs=1e-4)
+        assert float(visitor.word(1).get_attribute("aria-valuenow") or "") == pytest.approx(
+            before[1] + change, abs=1e-4
+        )
     for key in "0.25":
         visitor.page.keyboard.press(key)
     visitor.page.wait_for_function("() => document.querySelector('.pane').pane.weights[1] === 0.25")
@@ -243,7 +245,9 @@ def test_an_address_holds_everything(browser: playwright.Browser, home: str, vis
     visitor.pane(1).get_by_text("How the weights came about").click()
     visitor.pane(1).get_by_role("button", name="Scores").click()
     page.get_by_label("Sort by").select_option("length")
-    page.wait_for_function("() => ['w=', 'w.2=', 'm=', 'step.2=2', 'sort=length'].every((part) => location.hash.includes(part))")
+    page.wait_for_function(
+        "() => ['w=', 'w.2=', 'm=', 'step.2=2', 'sort=length'].every((part) => location.hash.includes(part))"
+    )
     page.get_by_role("button", name="Copy address of this state").click()
     with visiting(browser, home) as other:
         other.opens(page.url)

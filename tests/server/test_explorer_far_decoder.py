@@ -79,7 +79,9 @@ def test_the_last_text_wins(visitor: Visitor) -> None:
 def test_layers_and_heads_are_fetched_when_they_are_looked_at(visitor: Visitor) -> None:
     assert len([one for one in visitor.requests if one.endswith("/read")]) == 1
     visitor.page.get_by_text("All layers and heads").click()
-    filled = "() => [...document.querySelectorAll('.one-head .about')].filter((one) => one.textContent !== '…').length === 6"
+    filled = (
+        "() => [...document.querySelectorAll('.one-head .about')].filter((one) => one.textContent !== '…').length === 6"
+    )
     visitor.page.wait_for_function(filled)
     assert len([one for one in visitor.requests if one.endswith("/read")]) == 7
     visitor.page.get_by_role("button", name="encoder.0, head 0").click()

@@ -83,7 +83,13 @@ def test_nothing_is_linked_or_imported(client: TestClient) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        *({}, {"panes": []}, {"panes": [{"row": 0}] * 3}, {"panes": [{"row": 0, "run": 1}]}, {"panes": [{"row": 10**6}]}),
+        *(
+            {},
+            {"panes": []},
+            {"panes": [{"row": 0}] * 3},
+            {"panes": [{"row": 0, "run": 1}]},
+            {"panes": [{"row": 10**6}]},
+        ),
         *({"panes": [{}]}, {"panes": [{"row": 0, "more": 1}]}, {"panes": [{"row": 0, "measures": ["nothing"]}]}),
         *({"panes": [{"row": 0, "packed": "0" * 500_001}]}, {"panes": [{"row": 0}], "path": "/etc/passwd"}),
     ],

@@ -127,14 +127,8 @@ export const openExplorer = (place, runs) => {
   open();
 };
 
-const start = async (place) => {
-  const island = document.getElementById("saved");
-  if (island) return openSaved(place, JSON.parse(island.textContent));
-  try {
-    return openExplorer(place, (await asker()("/api/runs")).runs);
-  } catch (error) {
-    return place.prepend(made("p", { className: "notice", role: "alert" }, sentenceOf(error)));
-  }
-};
-
-start(document.getElementById("explorer"));
+const content = (id) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
+const explorerPlace = document.getElementById("explorer");
+const saved = content("saved");
+if (saved) openSaved(explorerPlace, saved);
+else openExplorer(explorerPlace, content("runs"));

@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse
 
+from attentest.reports.parts.islands import island
 from attentest.reports.parts.modules import in_order
 from attentest.server.pages import assets, page
 
@@ -15,4 +16,5 @@ SCRIPT = "explorer.js"
 
 def explorer_page(runs: list[dict[str, Any]], texts: list[Any]) -> HTMLResponse:
     """`texts` are the first of each run."""
-    return page("explorer.html", runs=runs, texts=texts, styles=STYLES, modules=in_order(SCRIPT, assets()))
+    modules = in_order(SCRIPT, assets())
+    return page("explorer.html", runs=runs, island=island(runs), texts=texts, styles=STYLES, modules=modules)
