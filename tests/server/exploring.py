@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,6 +24,10 @@ from attentest.server.serving import address_of, bound, run_server
 
 WIDE: playwright.ViewportSize = {"width": 1280, "height": 900}
 PHONE: playwright.ViewportSize = {"width": 400, "height": 800}
+SETTLED = """() => {
+  const all = [...document.querySelectorAll(".pane")];
+  return all.length > 0 && all.every((one) => one.getAttribute("aria-busy") === "false");
+}"""
 
 
 def served(runs: Sequence[attentest.Run]) -> str:
@@ -56,8 +61,7 @@ class Visitor:
 
     def waits(self) -> None:
         """Until every pane shows its text."""
-        settled = "() => { const all = [...document.querySelectorAll('.pane')]; return all.length && all.every((one) => one.getAttribute('aria-busy') === 'false') }"
-        self.page.wait_for_function(settled)
+        self.page.wait_for_function(SETTLED)
 
     def pane(self, number: int = 0) -> playwright.Locator:
         return self.page.locator(".pane").nth(number)
@@ -80,6 +84,10 @@ class Visitor:
         self.pane(pane).evaluate(counts)
         act()
         self.page.wait_for_function("(pane) => document.querySelectorAll('.pane')[pane].drawn > 0", arg=pane)
+
+    def presses(self, *keys: str) -> None:
+        for key in keys:
+            self.wait_for_change(partial(self.page.keyboard.press, key))
 
     def drags(self, at: int, by: int, pane: int = 0, steps: int = 25) -> None:
         """A word, `by` pixels upwards."""

@@ -60,8 +60,7 @@ def test_a_dragged_weight_moves_the_prediction_without_a_request(visitor: Visito
 def test_others_get_their_weights_again_on_the_way_back(visitor: Visitor) -> None:
     before = visitor.weights()
     visitor.word(1).focus()
-    for key in ("End", "Home", "1"):
-        visitor.wait_for_change(lambda key=key: visitor.page.keyboard.press(key))  # type: ignore[misc]
+    visitor.presses("End", "Home", "1")
     assert visitor.weights()[1] == 1
     number = visitor.page.get_by_label("Weight of the chosen word", exact=True)
     visitor.wait_for_change(lambda: number.fill(repr(before[1])))
@@ -75,7 +74,7 @@ def test_keys(visitor: Visitor) -> None:
         visitor.page.keyboard.press(key)
     assert visitor.word(1).evaluate("(word) => word === document.activeElement")
     for key, change in (("PageUp", 0.1), ("ArrowUp", 0.11), ("ArrowDown", 0.1), ("PageDown", 0)):
-        visitor.wait_for_change(lambda key=key: visitor.page.keyboard.press(key))  # type: ignore[misc]
+        visitor.presses(key)
         assert visitor.weights()[1] == pytest.approx(before[1] + change, abs=1e-9)
         assert float(visitor.word(1).get_attribute("aria-valuenow") or "") == pytest.approx(
             before[1] + change, abs=1e-4
@@ -245,9 +244,8 @@ def test_an_address_holds_everything(browser: playwright.Browser, home: str, vis
     visitor.pane(1).get_by_text("How the weights came about").click()
     visitor.pane(1).get_by_role("button", name="Scores").click()
     page.get_by_label("Sort by").select_option("length")
-    page.wait_for_function(
-        "() => ['w=', 'w.2=', 'm=', 'step.2=2', 'sort=length'].every((part) => location.hash.includes(part))"
-    )
+    parts = ["w=", "w.2=", "m=", "step.2=2", "sort=length"]
+    page.wait_for_function("(parts) => parts.every((part) => location.hash.includes(part))", arg=parts)
     page.get_by_role("button", name="Copy address of this state").click()
     with visiting(browser, home) as other:
         other.opens(page.url)

@@ -39,10 +39,9 @@ def test_the_last_weights_win(visitor: Visitor) -> None:
     held: list[playwright.Route] = []
     visitor.page.route("**/decode", lambda route: held.append(route))
     visitor.word(1).focus()
-    visitor.wait_for_change(lambda: visitor.page.keyboard.press("PageUp"))
+    visitor.presses("PageUp")
     visitor.page.wait_for_function("() => document.querySelector('.prediction.waiting')")
-    for key in ("PageUp", "PageUp", "End"):
-        visitor.wait_for_change(lambda key=key: visitor.page.keyboard.press(key))  # type: ignore[misc]
+    visitor.presses("PageUp", "PageUp", "End")
     assert len(held) == 1  # one question at a time
     with visitor.page.expect_request("**/decode"):
         held[0].continue_()

@@ -1,4 +1,4 @@
-"""Hostile texts, labels and names in a real browser: they are words, and nothing else; and everybody can use the page."""
+"""Hostile texts, labels and names in a real browser are words and nothing else; and everybody can use the page."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-p
 
 pytestmark = pytest.mark.slow
 RUN = "window.hacked = 1"
-WORDS = f"'\"></title></script><script>{RUN}</script><img src=x onerror='{RUN}'><svg onload={RUN}>{{{{ 7 * 7 }}}} \u202e evil"
 NAME = f"<img src=x onerror='{RUN}'>"
+WORDS = f"'\"></title></script><script>{RUN}</script>{NAME}<svg onload={RUN}>{{{{ 7 * 7 }}}} \u202e evil"
 
 
 @pytest.fixture(scope="module")

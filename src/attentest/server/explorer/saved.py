@@ -31,7 +31,7 @@ class Pane(Reference):
     """A text as it is shown: its model, what stands next to it, and its changed weights as an address writes them."""
 
     run: Annotated[int, Field(ge=0, le=1)] = 0
-    measures: Annotated[list[Name], Field(max_length=50)] = []
+    measures: Annotated[list[Name], Field(max_length=50, default_factory=list)]
     packed: Annotated[str, Field(max_length=500_000)] = ""
     sinks: bool = False
     step: Annotated[int, Field(ge=0, le=100)] | None = None
