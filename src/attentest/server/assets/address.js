@@ -1,9 +1,9 @@
 // The state of the page in its address, after the #, which browsers do not send: texts of the reader's stay private.
-const PANE_NAMES = { run: "r", row: "row", text: "t", second: "t2", site: "site", head: "head", view: "view", measures: "m", special: "sp", sinks: "sk", step: "step", at: "at", packed: "w" };
+const PANE_NAMES = { run: "r", row: "row", text: "t", second: "t2", window: "win", site: "site", head: "head", query: "qu", view: "view", measures: "m", special: "sp", sinks: "sk", step: "step", at: "at", packed: "w" };
 const LIST_NAMES = { q: "q", sort: "sort", descending: "desc", offset: "from" };
 const SECOND = ".2"; // ends the names of the second pane
 
-export const blankPane = (run) => ({ run, row: 0, text: null, second: null, site: null, head: null, view: null, measures: [], special: false, sinks: false, step: null, at: null, packed: "" });
+export const blankPane = (run) => ({ run, row: 0, text: null, second: null, window: null, site: null, head: null, query: null, view: null, measures: [], special: false, sinks: false, step: null, at: null, packed: "" });
 
 // "*" and "_" stand in an address as they are
 // changed weights only: "place*weight" with seven digits, joined by "_"; places as distances from the one before
@@ -56,7 +56,7 @@ export const readAddress = (hash) => {
     const number = (name) => wholeNumber(get(name));
     if (number("run") === null) continue;
     const texts = { text: get("text"), second: get("second"), site: get("site"), view: get("view"), packed: get("packed") ?? "" };
-    const numbers = { run: number("run"), row: number("row"), head: number("head"), step: number("step"), at: number("at") };
+    const numbers = { run: number("run"), row: number("row"), head: number("head"), window: number("window"), query: number("query"), step: number("step"), at: number("at") };
     panes.push({ ...texts, ...numbers, measures: get("measures")?.split("*") ?? [], special: get("special") === "1", sinks: get("sinks") === "1" });
   }
   const list = { q: given.get("q") ?? "", sort: given.get("sort") ?? "corpus", descending: given.get("desc") === "1", offset: wholeNumber(given.get("from")) ?? 0 };

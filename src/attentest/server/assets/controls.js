@@ -10,10 +10,11 @@ export const paneControls = (run, state, wish, { reload, hide }) => {
   const isPretrained = run.views.length > 0;
   const headNames = [["", ALL_HEADS], ...Array.from({ length: heads }, (_, head) => [head, String(head)])];
   return made("div", { className: "controls" },
-    run.sites.length > 1 ? choice(isPretrained ? "Layer" : "Site", run.sites.map((site) => [site, site]), state.site, (site) => change({ site, head: null })) : null,
+    run.sites.length > 1 ? choice(isPretrained ? "Layer" : "Site", run.sites.map((site) => [site, site]), state.site, (site) => change({ site, head: null, query: null })) : null,
     heads > 1 ? choice("Head", headNames, state.head ?? "", (head) => change({ head: head === "" ? null : Number(head) })) : null,
     run.views.length > 1 ? choice("Shown as attention", run.views.map((name) => [name, name]), state.view ?? run.views[0], (view) => change({ view })) : null,
-    isPretrained ? tickBox("Special tokens", wish.special, (special) => change({ special })) : null,
+    state.windows > 1 ? choice("Part", Array.from({ length: state.windows }, (_, part) => [part, `${part + 1} of ${state.windows}`]), state.window, (part) => change({ window: Number(part), query: null })) : null,
+    (run.special ?? isPretrained) ? tickBox("Special tokens", wish.special, (special) => change({ special, query: null })) : null,
     state.sink?.some(Boolean) ? tickBox("Hide sinks", wish.sinks, hide) : null);
 };
 

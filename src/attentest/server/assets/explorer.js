@@ -10,7 +10,6 @@ import { ownText, textList } from "./texts.js";
 const ONE = "one";
 const MODELS = "models";
 const TEXTS = "texts";
-const SAVED = ["run", "row", "text", "second", "site", "head", "view", "special", "measures", "packed", "sinks", "step", "at"];
 
 const layoutOf = (wishes) => (wishes.length < 2 ? ONE : wishes[0].run === wishes[1].run ? TEXTS : MODELS);
 const filledIn = (place, panes) => {
@@ -90,9 +89,10 @@ export const openExplorer = (place, runs) => {
   };
   const savePage = async () => {
     said.textContent = "Making the file…";
-    const shown = panes.map((pane) => pane.address()).map((wish) => Object.fromEntries(SAVED.map((name) => [name, wish[name]])));
+    const shown = panes.map((pane) => pane.address()).map((wish) => ({ ...wish, row: wish.text === null ? wish.row : null }));
+    const isSaid = ([, value]) => value !== null;
     try {
-      const file = await asker()("/api/save", { panes: shown.map((wish) => ({ ...wish, row: wish.text === null ? wish.row : null })) }, (answer) => answer.blob());
+      const file = await asker()("/api/save", { panes: shown.map((wish) => Object.fromEntries(Object.entries(wish).filter(isSaid))) }, (answer) => answer.blob());
       saveFile("attention.html", file);
       said.textContent = "Saved as attention.html. It opens without the server.";
     } catch (error) {

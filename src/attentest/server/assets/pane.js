@@ -12,12 +12,13 @@ import { predictionView } from "./prediction.js";
 import { readingLine } from "./reading.js";
 import { stepsPanel } from "./steps.js";
 
-const REFERENCE = ["row", "text", "second", "site", "head", "view", "special"]; // what the server knows a text by
+const REFERENCE = ["row", "text", "second", "window", "site", "head", "query", "view", "special"]; // what the server knows a text by
 const HINT = "Drag a word of the first map up or down. With keys: ← → choose a word, ↑ ↓ change its weight, or type a number. On a touch screen: tap a word, then drag it.";
 const UNFIT = "The weights in this address do not fit the text; the model's own are shown.";
 
 const unknownWords = (count) => (count ? `${count} ${count === 1 ? "word" : "words"} unknown to the model (dotted)` : null);
-const aboutText = (state) => [state.id === null ? "your own text" : `text ${state.id}`, state.label === null || state.label === undefined ? null : `label ${state.label}`, `${state.tokens.length.toLocaleString("en")} tokens`, unknownWords(state.unknown?.filter(Boolean).length), state.cut ? `${state.cut.toLocaleString("en")} more were not read: the model takes no more` : null].filter(Boolean).join(" · ");
+const aboutText = (state) => [state.id === null ? "your own text" : `text ${state.id}`, state.label === null || state.label === undefined ? null : `label ${state.label}`, `${state.tokens.length.toLocaleString("en")} tokens`, state.windows > 1 ? `part ${state.window + 1} of ${state.windows}` : null, state.queries && state.query !== null ? `row of “${state.tokens[state.query]}”` : null, unknownWords(state.unknown?.filter(Boolean).length), state.cut ? `${state.cut.toLocaleString("en")} more were not read: the model takes no more` : null].filter(Boolean).join(" · ");
+const nameOfAdversary = (state, source) => (!source.live && !source.hasAdversary) || state.adversary === null ? null : state.adversary === "search" ? "Adversary (search)" : "Exact adversary";
 const withTitle = (title, map, ...more) => made("section", { className: "one-map", "aria-label": title }, made("h3", {}, title), ...more, map.map);
 
 // `given` is what an address holds of a pane; `changed` is called whenever that would be another
@@ -40,7 +41,7 @@ export const textPane = (run, given, source, changed) => {
   const attempt = (task) => async (...values) => { try { return await task(...values); } catch (error) { return tell(error); } };
   const reference = (changes = {}) => {
     const asked = { ...wish, row: wish.text === null ? wish.row : null, ...changes };
-    return Object.fromEntries(REFERENCE.map((name) => [name, asked[name]]).filter(([, value]) => ![null, undefined, false].includes(value)));
+    return Object.fromEntries(REFERENCE.map((name) => [name, asked[name]]).filter(([, value]) => ![null, undefined, false].includes(value) && value !== ""));
   };
   const isHidden = (i) => Boolean(wish.sinks && pane.state.sink?.[i]);
   const everyMap = () => [view.changed, view.own, ...view.scores.values()];
@@ -92,6 +93,7 @@ export const textPane = (run, given, source, changed) => {
     [chosen, base] = [at, pane.weights];
     for (const map of everyMap()) mark(map);
     if (view.can) view.changed.words[at]?.setAttribute("tabindex", "0");
+    view.rowOf.disabled = false;
     read();
     changed();
   };
@@ -149,19 +151,19 @@ export const textPane = (run, given, source, changed) => {
   });
   const heads = () => {
     if (!view.heads.open || view.heads.children.length > 1) return;
-    const fetchRow = (site, head) => source.row(reference({ site, head, view: null }));
-    view.heads.append(headsPanel(run, pane.state, fetchRow, (site, head) => reload({ site, head, view: null, packed: "", at: null })));
+    const fetchRow = (site, head) => source.row(reference({ site, head, query: null, view: null }));
+    view.heads.append(headsPanel(run, pane.state, fetchRow, (site, head) => reload({ site, head, query: null, view: null, packed: "", at: null })));
   };
   const picture = attempt(async (kind) => {
     const maps = [{ name: packed() ? "Attention, changed" : "Attention", values: pane.weights, largest: 1 }, ...(packed() ? [{ name: "Attention, the model's own", values: pane.own, largest: 1 }] : []), ...[...view.scores].map(([name, map]) => ({ name, values: map.values, largest: map.largest }))];
     say(await copyPicture(svgOf(pane.state.tokens, maps, isHidden, getComputedStyle(view.changed.map).direction === "rtl"), kind));
   });
 
-  const buttons = (within) => [
+  const buttons = (within, adversaryName) => [
     ["Uniform", "Every word gets the same weight", () => replaceWeights(uniformWeights(pane.own, within))],
     ["Permuted", "The model's weights in a random order", () => replaceWeights(permutedWeights(pane.own, (seed += 1), within))],
     ["Top dropped", "The heaviest word gets no weight; the others share it", () => replaceWeights(topDropped(pane.weights, within))],
-    ...(source.live || source.hasAdversary ? [["Exact adversary", "The most different weights that keep the prediction", adversary]] : []),
+    ...(adversaryName ? [[adversaryName, "The most different weights that keep the prediction", adversary]] : []),
     ["Reset", "The model's own weights", () => { say(""); replaceWeights(Float64Array.from(pane.own)); }],
   ].map(([words, about, press]) => pressable(words, press, { title: about }));
 
@@ -182,7 +184,9 @@ export const textPane = (run, given, source, changed) => {
     view.heads = made("details", { className: "how", ontoggle: heads }, made("summary", {}, "All layers and heads"));
     view.reading.hint.append(can ? HINT : (state.why ?? "These weights cannot be changed."));
     const last = run.sites.at(-1);
-    if (!can && source.live && run.heads[last]) view.reading.box.append(pressable("Take one head to change", () => reload({ site: last, head: 0, view: null })));
+    if (!can && source.live && run.heads[last]) view.reading.box.append(pressable("Take one head to change", () => reload({ site: last, head: 0, query: null, view: null })));
+    view.rowOf = pressable("Row of the chosen word", () => reload({ query: chosen, head: wish.head ?? 0, packed: "" }), { disabled: true, title: "In this layer every word has weights of its own" });
+    const rows = state.queries ? [view.rowOf, ...(state.query === null ? [] : [pressable("Rows of all words", () => reload({ query: null, packed: "" }))])] : [];
     if (can) view.maps.append(withTitle("Attention: drag a word to change it", view.changed));
     view.maps.append(withTitle(can ? "The model's own attention" : "Attention", view.own));
     view.maps.addEventListener("click", ({ target }) => { const at = target.closest("i")?.place; if (at !== undefined && at !== chosen) choose(at); });
@@ -192,7 +196,7 @@ export const textPane = (run, given, source, changed) => {
       title, made("p", { className: "about", dir: "auto" }, aboutText(state)),
       state.second !== null && state.second_from === null ? made("p", { className: "second", dir: "auto" }, state.second) : "",
       paneControls(run, state, wish, { reload, hide: (on) => { wish.sinks = on; hide(); changed(); } }),
-      made("div", { className: state.classes.length > 5 ? "follow" : "follow stays" }, view.prediction.box, can ? made("div", { className: "tools" }, ...buttons(state.within)) : "", said, view.reading.box),
+      made("div", { className: state.classes.length > 5 ? "follow" : "follow stays" }, view.prediction.box, made("div", { className: "tools" }, ...rows), can ? made("div", { className: "tools" }, ...buttons(state.within, nameOfAdversary(state, source))) : "", said, view.reading.box),
       measureChoice(measures, wish.measures, toggle), legendOfWeights(), view.maps, ...(source.live && many ? [view.heads] : []), ...(source.live || source.hasSteps ? [view.steps] : []),
       made("div", { className: "tools" }, pressable("Copy as SVG", () => picture("svg")), pressable("Copy as PNG", () => picture("png"))));
     say(fits ? "" : UNFIT);
@@ -231,7 +235,7 @@ export const textPane = (run, given, source, changed) => {
     pane.loaded = load();
     return pane.loaded;
   };
-  pane.choose = (text) => reload({ row: null, text: null, second: null, packed: "", at: null, ...text });
+  pane.choose = (text) => reload({ row: null, text: null, second: null, window: null, query: null, packed: "", at: null, ...text });
   pane.loaded = load();
   return pane;
 };
