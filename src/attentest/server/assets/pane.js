@@ -185,7 +185,7 @@ export const textPane = (run, given, source, changed) => {
     view.reading.hint.append(can ? HINT : (state.why ?? "These weights cannot be changed."));
     const last = run.sites.at(-1);
     if (!can && source.live && run.heads[last]) view.reading.box.append(pressable("Take one head to change", () => reload({ site: last, head: 0, query: null, view: null })));
-    view.rowOf = pressable("Row of the chosen word", () => reload({ query: chosen, head: wish.head ?? 0, packed: "" }), { disabled: true, title: "In this layer every word has weights of its own" });
+    view.rowOf = pressable("Row of the chosen word", () => reload({ query: chosen, at: chosen, head: wish.head ?? 0, packed: "" }), { disabled: true, title: "In this layer every word has weights of its own" });
     const rows = state.queries ? [view.rowOf, ...(state.query === null ? [] : [pressable("Rows of all words", () => reload({ query: null, packed: "" }))])] : [];
     if (can) view.maps.append(withTitle("Attention: drag a word to change it", view.changed));
     view.maps.append(withTitle(can ? "The model's own attention" : "Attention", view.own));
