@@ -107,3 +107,22 @@ def test_one_head_can_be_taken_to_change(browser: playwright.Browser, home: str)
         visitor.drags(0, 50)
         visitor.page.wait_for_function("() => !document.querySelector('.prediction.waiting')")
         assert visitor.exact()["jsd"] > 0
+
+
+def test_sinks_can_be_hidden(browser: playwright.Browser, home: str) -> None:
+    def with_sink(route: playwright.Route) -> None:
+        state = route.fetch().json()
+        route.fulfill(json=state | {"sink": [0, 1] + [0] * (len(state["tokens"]) - 2)})
+
+    with visiting(browser, home) as visitor:
+        visitor.page.route("**/read", with_sink)
+        visitor.opens(ONE_HEAD)
+        visitor.pane().get_by_label("Hide sinks").check()
+        assert [one.is_visible() for one in (visitor.word(0), visitor.word(1), visitor.word(2))] == [True, False, True]
+        visitor.word(0).focus()
+        visitor.page.keyboard.press("ArrowRight")
+        assert visitor.word(2).evaluate("(word) => word === document.activeElement")
+        visitor.page.wait_for_function("() => location.hash.includes('sk=1')")
+        visitor.page.reload()
+        visitor.waits()
+        visitor.page.wait_for_function("() => document.querySelectorAll('.map i.gone').length === 2")
