@@ -13,12 +13,13 @@ from attentest.reports.contents import Report
 from attentest.reports.parts import formatting, heatmap_blocks, verdict_picture
 from attentest.reports.parts.bundle import bundle
 from attentest.reports.parts.islands import code, fingerprint, island
+from attentest.reports.parts.modules import joined
 from attentest.reports.parts.outline import Outline
 from attentest.version import __version__
 
 # what runs before the page is drawn, and what runs when it is there
 EARLY = ("theme.js",)
-LATE = ("csv.js", "tables.js", "tabs.js", "charts.js", "heatmaps.js", "report.js")
+LATE = ("csv.js", "tables.js", "tabs.js", "charts.js", "paint.js", "heatmaps.js", "report.js")
 STYLES = ("report.css", "first.css", "verdicts.css", "charts.css", "heatmaps.css", "narrow.css", "print.css")
 
 
@@ -33,7 +34,7 @@ def render(report: Report) -> str:
             report=report,
             outline=outline,
             scripts={place: [Markup(text) for text in texts] for place, texts in scripts.items()},
-            style=Markup(_assets(*STYLES)),
+            style=Markup("\n".join(map(asset, STYLES))),
             policy=_policy([*scripts["early"], *scripts["late"]]),
             version=__version__,
         )
@@ -80,10 +81,10 @@ def _environment() -> Environment:
 
 
 def _script(*names: str) -> str:
-    return str(code(f'"use strict";\n(() => {{\n{_assets(*names)}}})();'))
+    return str(code(f'"use strict";\n(() => {{\n{joined(*map(asset, names))}}})();'))
 
 
 @cache
-def _assets(*names: str) -> str:
+def asset(name: str) -> str:
     folder: Any = files("attentest.reports") / "assets"
-    return "\n".join((folder / name).read_text(encoding="utf-8") for name in names)
+    return str((folder / name).read_text(encoding="utf-8"))

@@ -10,14 +10,18 @@ from fastapi import APIRouter, HTTPException, Response
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from attentest.reports.page import asset as asset_of_reports
+
+SHARED = ("report.css", "heatmaps.css", "narrow.css", "theme.js", "paint.js")  # with the page of a report
 TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 
 @cache
 def assets() -> dict[str, str]:
-    """Name -> text of every file in the folder; nothing else can be asked for, so no path comes from a request."""
+    """Name -> text of every file there is; nothing else can be asked for, so no path comes from a request."""
     folder: Any = files("attentest.server") / "assets"
-    return {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if _ending(file.name) in TYPES}
+    own = {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if _ending(file.name) in TYPES}
+    return {name: asset_of_reports(name) for name in SHARED} | own
 
 
 def _ending(name: str) -> str:
@@ -45,5 +49,9 @@ def _environment() -> Environment:
     )
 
 
+def rendered(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)
+
+
 def page(template: str, **values: Any) -> HTMLResponse:
-    return HTMLResponse(_environment().get_template(template).render(**values))
+    return HTMLResponse(rendered(template, **values))

@@ -1,4 +1,6 @@
 // Heat maps: sorted, searched, and read word by word.
+import { markPlace, placeAfter, wordsOf } from "./paint.js";
+
 const AT_FIRST = 10; // texts shown before all are asked for
 
 const byNumber = (article) => Number(article.dataset.number);
@@ -18,14 +20,13 @@ const weightText = (weight, scale) => (weight === null || weight === undefined ?
 
 // the word at `at` in every map of the text, and its weights in a line that is read out
 const select = (article, at, island) => {
-  for (const old of article.querySelectorAll("i.at")) old.classList.remove("at");
   const line = article.querySelector(".reading");
+  const maps = article.querySelectorAll(".map");
   article.at = at;
+  markPlace(article, maps, at);
   if (at === null) return line.replaceChildren();
-  const maps = [...article.querySelectorAll(".map")];
-  for (const map of maps) map.querySelectorAll("i")[at].classList.add("at");
   const word = document.createElement("bdi");
-  word.textContent = maps[0].querySelectorAll("i")[at].textContent;
+  word.textContent = wordsOf(maps[0])[at].textContent;
   const weights = island.weights[article.dataset.number].map((row, i) => {
     const part = document.createElement("span");
     const name = article.querySelectorAll(".variant h5")[i].textContent;
@@ -40,7 +41,7 @@ const select = (article, at, island) => {
 };
 
 const weightsAsTable = (article, island) => {
-  const words = [...article.querySelector(".map").querySelectorAll("i")].map((word) => word.textContent);
+  const words = wordsOf(article.querySelector(".map")).map((word) => word.textContent);
   const names = [...article.querySelectorAll(".variant h5")].map((name) => name.textContent);
   const rows = island.weights[article.dataset.number];
   return [makeTable("Weights", ["token", ...names], words.map((word, i) => [word, ...rows.map((row) => weightText(row[i], island.scale))]))];
@@ -58,23 +59,20 @@ const readable = (article, island) => {
     const maps = [...article.querySelectorAll(".map")];
     const map = word.closest(".map");
     const row = island.weights[article.dataset.number][maps.indexOf(map)];
-    word.title = weightText(row[[...map.querySelectorAll("i")].indexOf(word)], island.scale);
+    word.title = weightText(row[wordsOf(map).indexOf(word)], island.scale);
   });
   article.addEventListener("click", (event) => {
     const word = event.target.closest(".map i");
-    if (word) select(article, [...word.closest(".map").querySelectorAll("i")].indexOf(word), island);
+    if (word) select(article, wordsOf(word.closest(".map")).indexOf(word), island);
   });
   article.addEventListener("keydown", (event) => {
     const map = event.target.closest(".map");
     if (!map) return;
-    const last = map.querySelectorAll("i").length - 1;
-    const forward = getComputedStyle(map).direction === "rtl" ? -1 : 1;
-    const at = article.at ?? null;
-    const step = (by) => (at === null ? (by > 0 ? 0 : last) : Math.min(last, Math.max(0, at + by)));
-    const next = { ArrowRight: () => step(forward), ArrowLeft: () => step(-forward), Home: () => 0, End: () => last, Escape: () => null }[event.key];
-    if (!next || last < 0) return;
+    const rightToLeft = getComputedStyle(map).direction === "rtl";
+    const next = placeAfter(event.key, article.at ?? null, wordsOf(map).length - 1, rightToLeft);
+    if (next === undefined) return;
     event.preventDefault();
-    select(article, next(), island);
+    select(article, next, island);
   });
   const button = article.querySelector(".as-table");
   tableToggle(button, article.querySelector(".maps"), () => weightsAsTable(article, island));

@@ -50,6 +50,13 @@ export const draggedWeights = (weights, at, value, within = null) => {
   return found;
 };
 
+// with the sum 1 within each part; null where a part has nothing
+export const normalisedWeights = (weights, within = null) => {
+  const sums = new Map();
+  for (let i = 0; i < weights.length; i += 1) sums.set(within?.[i], (sums.get(within?.[i]) ?? 0) + weights[i]);
+  return [...sums.values()].every((sum) => sum > 0) ? Float64Array.from(weights, (weight, i) => weight / sums.get(within?.[i])) : null;
+};
+
 export const uniformWeights = (weights, within = null) => {
   const sizes = new Map();
   for (let i = 0; i < weights.length; i += 1) sizes.set(within?.[i], (sizes.get(within?.[i]) ?? 0) + 1);

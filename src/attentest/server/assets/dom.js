@@ -17,9 +17,14 @@ export const shortNumber = (value, digits = 3) => (Number.isFinite(value) ? valu
 export const labelled = (words, control) => made("label", {}, made("span", {}, words), control);
 
 export const choice = (words, options, chosen, changed) => {
-  const select = made("select", { onchange: () => changed(select.value) });
+  const select = made("select", { "aria-label": words, onchange: () => changed(select.value) });
   for (const [value, name] of options) select.append(made("option", { value, selected: String(value) === String(chosen ?? "") }, name));
   return labelled(words, select);
+};
+
+export const tickBox = (words, checked, set) => {
+  const tick = made("input", { type: "checkbox", checked, onchange: () => set(tick.checked) });
+  return made("label", {}, tick, made("span", {}, words));
 };
 
 export const pressable = (words, pressed, more = {}) => made("button", { type: "button", onclick: pressed, ...more }, words);

@@ -11,10 +11,10 @@ export const weightAfter = (key, weight) => {
 
 export const weightAfterMove = (start, from, to) => Math.min(1, Math.max(0, start + (from - to) / DRAG_LENGTH));
 
-// `words` are the tokens' elements; `weightAt` and `change` read and set a weight; `choose` says which token is looked at
-export const draggable = (map, words, { weightAt, change, choose, chosen, isShown, ended }) => {
-  const places = new Map(words.map((word, i) => [word, i]));
-  const placeOf = (target) => places.get(target.closest?.("i"));
+const placeOf = (target) => target.closest?.("i")?.place;
+
+// `weightAt` and `change` read and set a weight; `choose` says which token is looked at
+export const draggable = ({ map, words }, { weightAt, change, choose, chosen, isShown }) => {
   let held = null;
   let typed = "";
 
@@ -30,6 +30,8 @@ export const draggable = (map, words, { weightAt, change, choose, chosen, isShow
     map.classList.add("held");
     event.preventDefault();
   });
+  // a finger that drags does not scroll; words are inline, where touch-action means nothing
+  map.addEventListener("touchstart", (event) => { if (held && event.cancelable) event.preventDefault(); }, { passive: false });
   map.addEventListener("pointermove", (event) => {
     if (held?.id === event.pointerId) change(held.at, weightAfterMove(held.start, held.from, event.clientY));
   });
@@ -37,7 +39,6 @@ export const draggable = (map, words, { weightAt, change, choose, chosen, isShow
     if (held?.id !== event.pointerId) return;
     held = null;
     map.classList.remove("held");
-    ended();
   };
   map.addEventListener("pointerup", release);
   map.addEventListener("pointercancel", release);
@@ -45,25 +46,28 @@ export const draggable = (map, words, { weightAt, change, choose, chosen, isShow
   map.addEventListener("focusin", (event) => {
     const at = placeOf(event.target);
     typed = "";
-    if (at !== undefined) choose(at);
+    if (at !== undefined && at !== chosen()) choose(at);
   });
+  const goTo = (at, back) => {
+    const step = back ? -1 : 1;
+    let next = at + step;
+    while (words[next] && !isShown(next)) next += step;
+    words[next]?.focus();
+  };
+  const type = (at, letter) => {
+    typed += letter;
+    if (typed !== "." && Number.isFinite(Number(typed))) change(at, Number(typed));
+  };
   map.addEventListener("keydown", (event) => {
     const at = placeOf(event.target);
     if (at === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
     const weight = weightAfter(event.key, weightAt(at));
-    if (weight !== undefined) {
-      change(at, weight);
-    } else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-      const back = placeAfter(event.key, 1, 2, getComputedStyle(map).direction === "rtl") === 0;
-      let next = at + (back ? -1 : 1);
-      while (next >= 0 && next < words.length && !isShown(next)) next += back ? -1 : 1;
-      if (words[next]) words[next].focus();
-    } else if (/^[0-9.]$/.test(event.key)) {
-      typed += event.key;
-      if (typed !== "." && Number.isFinite(Number(typed))) change(at, Number(typed));
-    } else return;
-    if (!/^[0-9.]$/.test(event.key)) typed = "";
+    const isDigit = /^[0-9.]$/.test(event.key);
+    if (!isDigit) typed = "";
+    if (weight !== undefined) change(at, weight);
+    else if (isDigit) type(at, event.key);
+    else if (event.key === "ArrowLeft" || event.key === "ArrowRight") goTo(at, placeAfter(event.key, 1, 2, getComputedStyle(map).direction === "rtl") === 0);
+    else return;
     event.preventDefault();
   });
-  map.addEventListener("keyup", () => ended());
 };

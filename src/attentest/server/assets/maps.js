@@ -9,7 +9,7 @@ const kindsOf = (state, i) => [state.rationale?.[i] ? "r" : "", state.special?.[
 
 export const largestOf = (values) => values.reduce((most, value) => Math.max(most, Number.isFinite(value) ? Math.abs(value) : 0), 0);
 
-// `each` is told of every word when it is there; resolves when all are
+// `each` is told of every word when it is there; `done` resolves when all are
 export const heatMap = (state, values, { largest = 1, each = () => {} } = {}) => {
   const map = made("div", { className: "map", dir: "auto" });
   const words = [];
@@ -20,8 +20,9 @@ export const heatMap = (state, values, { largest = 1, each = () => {} } = {}) =>
     for (let i = from; i < Math.min(from + PIECE, state.tokens.length); i += 1) {
       const word = made("i", { className: kindsOf(state, i) }, state.tokens[i] || " ");
       const gap = state.gaps?.[i] ?? "";
-      if (state.second_from === i) piece.append(made("b", { className: "border", "aria-label": "second text" }, "‖"));
+      if (state.second_from === i) piece.append(made("b", { className: "border" }, made("span", { className: "unseen" }, "second text:"), made("span", { "aria-hidden": "true" }, "‖")));
       piece.append(gap, word);
+      word.place = i;
       words.push(word);
       paintToken(word, shown.values[i] ?? 0, shown.largest);
       each(word, i);
@@ -30,6 +31,7 @@ export const heatMap = (state, values, { largest = 1, each = () => {} } = {}) =>
   };
   build(0);
   shown.done = (async () => {
+    if (long) await new Promise((next) => requestAnimationFrame(() => setTimeout(next, 0))); // the first piece is seen first
     for (let from = PIECE; from < state.tokens.length; from += PIECE) {
       await new Promise((next) => setTimeout(next, 0));
       build(from);
@@ -44,12 +46,21 @@ export const heatMap = (state, values, { largest = 1, each = () => {} } = {}) =>
   return shown;
 };
 
-export const legendOf = (signed, largest) => {
-  const sizes = signed ? [-largest, -largest / 4, largest / 4, largest] : [0.01, 0.05, 0.25, 1];
+const shortest = (size) => Number(size.toPrecision(2)).toString().replace("-", "−");
+
+const legend = (words, sizes, largest, after = "") => {
   const parts = sizes.map((size) => {
-    const word = made("i", {}, Number(size.toPrecision(2)).toString().replace("-", "−"));
-    paintToken(word, size, signed ? largest : 1);
+    const word = made("i", {}, shortest(size));
+    paintToken(word, size, largest);
     return word;
   });
-  return made("p", { className: "scale" }, signed ? "Score " : "Weight ", ...parts.flatMap((part) => [part, " "]), signed ? "blue lowers, orange raises the predicted class" : "");
+  return made("p", { className: "scale" }, words, ...parts.flatMap((part) => [" ", part]), after);
+};
+
+export const legendOfWeights = () => legend("Weight", [0.01, 0.05, 0.25, 1], 1);
+
+export const legendOfScores = (scores, largest) => {
+  const signed = scores.some((score) => score < 0);
+  const sizes = signed ? [-largest, -largest / 4, largest / 4, largest] : [largest / 25, largest / 5, largest];
+  return legend("Score", sizes, largest, signed ? " orange speaks for the predicted class, blue against it" : "");
 };

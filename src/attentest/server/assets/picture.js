@@ -9,7 +9,7 @@ const escaped = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]
 const widthOf = (text) => [...text].reduce((sum, letter) => sum + (letter.codePointAt(0) > 0x2e80 ? 2 : 1), 0) * LETTER;
 
 // maps: [{ name, note, values, largest }]; one below the other
-export const svgOf = (tokens, maps, hidden = () => false) => {
+export const svgOf = (tokens, maps, hidden = () => false, rightToLeft = false) => {
   const parts = [];
   let y = 10;
   for (const { name, note, values, largest } of maps) {
@@ -22,7 +22,8 @@ export const svgOf = (tokens, maps, hidden = () => false) => {
       const wide = widthOf(token) + 6;
       if (x + wide > WIDE - 12 && x > 12) [x, y] = [12, y + LINE];
       const { depth, against } = toneOf(values[i] ?? 0, largest);
-      parts.push(`<rect x="${x.toFixed(1)}" y="${y - 16}" width="${wide.toFixed(1)}" height="22" rx="3" fill="${against ? "#2c7bd6" : "#e66101"}" fill-opacity="${depth.toFixed(3)}"/><text x="${(x + wide / 2).toFixed(1)}" y="${y}" text-anchor="middle" textLength="${(wide - 6).toFixed(1)}" lengthAdjust="spacingAndGlyphs">${escaped(token)}</text>`);
+      const left = rightToLeft ? WIDE - x - wide : x;
+      parts.push(`<rect x="${left.toFixed(1)}" y="${y - 16}" width="${wide.toFixed(1)}" height="22" rx="3" fill="${against ? "#2c7bd6" : "#e66101"}" fill-opacity="${depth.toFixed(3)}"/><text x="${(left + wide / 2).toFixed(1)}" y="${y}" text-anchor="middle" textLength="${(wide - 6).toFixed(1)}" lengthAdjust="spacingAndGlyphs">${escaped(token)}</text>`);
       x += wide + 3;
     });
     y += 20;

@@ -1,13 +1,13 @@
 // The list of texts: searched, sorted and paged by the server; and a form for a text of the reader's own.
 import { asker, sentenceOf } from "./asking.js";
-import { afterPause, choice, labelled, made, pressable, shortNumber } from "./dom.js";
+import { afterPause, choice, labelled, made, pressable, shortNumber, tickBox } from "./dom.js";
 
 const PAGE_ROWS = 50;
 const SORT_NAMES = { corpus: "order of the corpus", confidence: "confidence", adversary: "adversary distance", disagreement: "disagreement with leave-one-out", label: "label", length: "length" };
 
-export const textList = (number, run, choose) => {
+// `wanted` is what an address holds of a list; `current` tells the row that is shown
+export const textList = (number, run, wanted, { choose, current, changed }) => {
   const ask = asker();
-  const wanted = { q: "", sort: "corpus", descending: false, offset: 0 };
   const list = made("ol", { className: "text-rows", "aria-label": "Texts" });
   const count = made("output", { className: "count" });
   const said = made("p", { className: "notice", role: "status" });
@@ -17,7 +17,13 @@ export const textList = (number, run, choose) => {
   const lineOf = (text) => {
     const facts = [text.predicted, text.label !== null && text.label !== undefined && text.label !== text.predicted ? `label ${text.label}` : null, `confidence ${shortNumber(text.confidence, 2)}`,
       text.adversary === null || text.adversary === undefined ? null : `adversary ${shortNumber(text.adversary, 2)}`, text.disagreement === null || text.disagreement === undefined ? null : `disagreement ${shortNumber(text.disagreement, 2)}`, `${text.tokens} tokens`];
-    return made("li", {}, made("button", { type: "button", className: "one-text", onclick: () => choose(text.row) }, made("span", { className: "start", dir: "auto" }, text.start), made("span", { className: "facts-line" }, facts.filter(Boolean).join(" · "))));
+    return made("li", {}, made("button", { type: "button", className: "one-text", "data-row": text.row, onclick: () => choose({ row: text.row }) }, made("span", { className: "start", dir: "auto" }, text.start), made("span", { className: "facts-line" }, facts.filter(Boolean).join(" · "))));
+  };
+  const mark = () => {
+    for (const button of list.querySelectorAll("button")) {
+      if (Number(button.dataset.row) === current()) button.setAttribute("aria-current", "true");
+      else button.removeAttribute("aria-current");
+    }
   };
   const load = async () => {
     list.setAttribute("aria-busy", "true");
@@ -25,6 +31,7 @@ export const textList = (number, run, choose) => {
     try {
       const found = await ask(`/api/runs/${number}/texts?${query}`);
       list.replaceChildren(...found.rows.map(lineOf));
+      mark();
       const last = found.offset + found.rows.length;
       count.value = found.total ? `${(found.offset + 1).toLocaleString("en")}–${last.toLocaleString("en")} of ${found.total.toLocaleString("en")}` : "";
       back.disabled = found.offset === 0;
@@ -43,34 +50,41 @@ export const textList = (number, run, choose) => {
   const turn = (by) => {
     wanted.offset = Math.max(0, wanted.offset + by);
     load();
+    changed();
     list.scrollTop = 0;
   };
   const again = (changes) => {
     Object.assign(wanted, changes, { offset: 0 });
     load();
+    changed();
   };
-  const search = made("input", { type: "search", placeholder: "words, an id, a label", maxLength: 200 });
+  const search = made("input", { type: "search", placeholder: "words or an id", maxLength: 200, value: wanted.q });
   search.addEventListener("input", afterPause(() => again({ q: search.value }), 200));
-  const downwards = made("input", { type: "checkbox", onchange: () => again({ descending: downwards.checked }) });
   const sorts = run.sorts.map((name) => [name, SORT_NAMES[name] ?? name]);
   const box = made("section", { className: "texts-list", "aria-label": `Texts of ${run.name}` },
-    made("div", { className: "controls" }, labelled("Search", search), choice("Sort by", sorts, wanted.sort, (sort) => again({ sort })), made("label", {}, downwards, made("span", {}, "largest first"))),
+    made("div", { className: "controls" }, labelled("Search", search), choice("Sort by", sorts, wanted.sort, (sort) => again({ sort })), tickBox("largest first", wanted.descending, (descending) => again({ descending }))),
     said, list, made("div", { className: "tools" }, back, on, count));
+  if (!run.sorts.includes(wanted.sort)) wanted.sort = "corpus";
   load();
-  return box;
+  return { box, mark };
 };
 
-export const ownText = (run, choose) => {
-  const area = (words) => made("textarea", { rows: 3, dir: "auto", maxLength: 200_000, "aria-label": words, placeholder: words });
-  const first = area(run.kind === "pair" ? "First text" : "Your text");
-  const second = run.kind === "pair" ? area("Second text") : null;
+// models that answer at once read while the reader types
+export const ownText = (run, given, choose) => {
+  if (!run.reads_own_texts) return made("p", { className: "notice" }, "This model has fixed weights for the texts of its corpus, so it cannot read others.");
+  const isPair = run.kind === "pair";
+  const area = (words, value) => made("textarea", { rows: 3, dir: "auto", maxLength: 200_000, "aria-label": words, placeholder: words, value: value ?? "" });
+  const first = area(isPair ? "First text" : "Type a text", given.text);
+  const second = isPair ? area("Second text", given.second) : null;
   const said = made("p", { className: "notice", role: "status" });
-  const read = (event) => {
+  const isEmpty = () => !first.value.trim() || (isPair && !second.value.trim());
+  const read = () => choose({ text: first.value, second: isPair ? second.value : null });
+  const submit = (event) => {
     event.preventDefault();
-    const missing = !first.value.trim() || (second && !second.value.trim());
-    said.textContent = missing ? (second ? "Write both texts." : "Write a text first.") : "";
-    if (!missing) choose({ text: first.value, second: second ? second.value : null });
+    said.textContent = isEmpty() ? (isPair ? "Write both texts." : "Write a text first.") : "";
+    if (!isEmpty()) read();
   };
-  if (!run.reads_own_texts) return made("p", { className: "notice" }, "This run cannot read new texts.");
-  return made("form", { className: "own-text", onsubmit: read }, first, second, made("div", { className: "tools" }, made("button", {}, "Read this text")), said);
+  const whileTyping = afterPause(() => { if (!isEmpty()) read(); }, 250);
+  const oninput = run.views.length ? null : whileTyping;
+  return made("form", { className: "own-text", onsubmit: submit, ...(oninput ? { oninput } : {}) }, first, second, made("div", { className: "tools" }, made("button", {}, "Read this text")), said);
 };

@@ -14,12 +14,14 @@ from attentest.errors import InputError
 from attentest.memory import out_of_memory
 from attentest.server.explorer import answers
 from attentest.server.explorer.asked import Measured, Reference, Weighed
+from attentest.server.explorer.front import explorer_page
 from attentest.server.explorer.opened import Opened, open_runs
 from attentest.server.explorer.ordering import Ordering
+from attentest.server.explorer.saved import saving
 from attentest.server.explorer.state import state_of
 from attentest.server.explorer.steps import steps_of
 from attentest.server.explorer.weighing import adversary, decoded, measured
-from attentest.server.pages import page, static
+from attentest.server.pages import static
 from attentest.server.refusals import tell_errors
 from attentest.training.run import Run
 from attentest.version import __version__
@@ -35,6 +37,7 @@ def explorer_app(runs: Sequence[Run]) -> FastAPI:
     app = FastAPI(title="attentest explorer", version=__version__, docs_url=None, redoc_url=None)
     app.state.examined = [order.examined for order in orders]
     app.include_router(static)
+    app.include_router(saving(every))
     tell_errors(app)
     _describe(app)
 
@@ -59,7 +62,7 @@ def explorer_app(runs: Sequence[Run]) -> FastAPI:
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def explorer() -> HTMLResponse:
         listed = [order.rows("", "corpus", False, 0, FIRST)["rows"] for order in orders]
-        return page("explorer.html", runs=about(), texts=listed)
+        return explorer_page(about(), listed)
 
     @app.get("/api/runs", response_model=answers.Runs, responses=answers.REFUSALS)
     def all_runs() -> Response:
