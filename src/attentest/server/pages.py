@@ -15,9 +15,11 @@ TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf
 
 @cache
 def assets() -> dict[str, str]:
-    """Name -> text of every file in the folder; nothing else can be asked for, so no path comes from a request."""
+    """Name -> text of every file in the folder, and the colours of the reports; nothing else can be asked for, so no
+    path comes from a request."""
     folder: Any = files("attentest.server") / "assets"
-    return {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir() if _ending(file.name) in TYPES}
+    chosen = [*folder.iterdir(), files("attentest.reports") / "assets" / "report.css"]
+    return {file.name: file.read_text(encoding="utf-8") for file in chosen if _ending(file.name) in TYPES}
 
 
 def _ending(name: str) -> str:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from fastapi import FastAPI, HTTPException, Query, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
-from starlette.exceptions import HTTPException as Refused
+from fastapi import FastAPI, HTTPException, Query
+from fastapi.responses import HTMLResponse
 
-from attentest.errors import InputError
 from attentest.server.explorer.asked import Measured, Reference, Weighed
 from attentest.server.explorer.opened import Opened, open_runs
 from attentest.server.explorer.ordering import Ordering
@@ -18,6 +15,7 @@ from attentest.server.explorer.state import state_of
 from attentest.server.explorer.steps import steps_of
 from attentest.server.explorer.weighing import adversary, decoded, measured
 from attentest.server.pages import page, static
+from attentest.server.refusals import tell_errors
 from attentest.training.run import Run
 from attentest.version import __version__
 
@@ -29,7 +27,7 @@ def explorer_app(runs: Sequence[Run]) -> FastAPI:
     orders = [Ordering(opened) for opened in every]
     app = FastAPI(title="attentest explorer", version=__version__, docs_url=None, redoc_url=None)
     app.include_router(static)
-    _tell_errors(app)
+    tell_errors(app)
 
     def chosen(number: int) -> Opened:
         if not 0 <= number < len(every):
@@ -83,21 +81,3 @@ def explorer_app(runs: Sequence[Run]) -> FastAPI:
         return under_lock(number, lambda opened: steps_of(opened, asked))
 
     return app
-
-
-def _tell_errors(app: FastAPI) -> None:
-    """Every refusal is a sentence."""
-
-    @app.exception_handler(InputError)
-    def wrong(request: Request, error: InputError) -> JSONResponse:
-        return JSONResponse({"error": str(error)}, 400)
-
-    @app.exception_handler(RequestValidationError)
-    def misshapen(request: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])[:100]
-        return JSONResponse({"error": f"{where}: {first['msg']}."}, 400)
-
-    @app.exception_handler(Refused)
-    def refused(request: Request, error: Refused) -> JSONResponse:
-        return JSONResponse({"error": str(error.detail)}, error.status_code, headers=error.headers)
