@@ -28,7 +28,9 @@ def serve_people(
     port: Annotated[int, Option(help="Port to serve at; 0 takes any that is free.")] = 8000,
     address: Annotated[
         str | None,
-        Option(help="How annotators reach the server, e.g. https://study.example.org [http://HOST:PORT].", metavar="URL"),
+        Option(
+            help="How annotators reach the server, e.g. https://study.example.org [http://HOST:PORT].", metavar="URL"
+        ),
     ] = None,
     database: Database = None,
     as_json: AsJson = False,

@@ -5,6 +5,7 @@ Nothing that is sent depends on anybody else's answers, and of an item only `Sho
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from dataclasses import asdict
 from functools import lru_cache
@@ -35,6 +36,8 @@ def annotating_app(study: PeopleStudy, answers: Answers) -> FastAPI:
     _tell_database_errors(app)
     record, by_id = study.record, study.by_id
     annotator = Depends(Door(answers))
+    # what the browser keeps answers under: of what annotators see anyway, not of the table with the conditions
+    study_id = hashlib.sha256(" ".join(sorted(by_id)).encode()).hexdigest()[:16]
     order = lru_cache(maxsize=1000)(lambda name: order_for(study, name))
     instructions = {
         "question": QUESTION,
@@ -68,7 +71,7 @@ def annotating_app(study: PeopleStudy, answers: Answers) -> FastAPI:
     def progress(who: str = annotator) -> dict[str, Any]:
         """Your items in your order, and your own answers, the latest last."""
         given = [asdict(one) for one in answers.current(who).values()]
-        return {"study": record.items, "annotator": who, "items": order(who), "answers": given}
+        return {"study": study_id, "annotator": who, "items": order(who), "answers": given}
 
     @app.get("/api/items")
     def items(
