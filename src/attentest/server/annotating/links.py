@@ -23,8 +23,11 @@ def names_in(text: str) -> list[str]:
 
 def links_for(answers: Answers, address: str, names: Iterable[str], renewed: Sequence[str]) -> dict[str, str | None]:
     """By name, of all who may answer. Links of earlier starts stay valid, but nobody can read them again: None."""
-    tokens = answers.enroll(list(names))
-    tokens |= {name: answers.new_token(name) for name in renewed if name not in tokens}
+    for name in set(renewed) - set(answers.annotators()):  # before anybody gets a link that would not be told
+        raise InputError(
+            f"There is no annotator {brief(name)} yet who could get another link; name them in `annotators`."
+        )
+    tokens = {name: answers.new_token(name) for name in renewed} | answers.enroll(list(names))
     every = answers.annotators()
     if not every:
         raise InputError("Nobody can answer yet; name the annotators with `annotators`, e.g. ann,bo.")
