@@ -116,7 +116,7 @@ def compare(
             place = run.path if isinstance(run, TranslationRun) else run
             raise InputError(
                 f"{place} is a translation run, and comparisons are of models of texts with labels. Score each with "
-                "attentest translate RUN --test, or audit each with attentest audit RUN."
+                "attentest translate, or audit each with attentest audit."
             )
     first, second = (run if isinstance(run, Run) else Run(run) for run in (a, b))
     folder = Path(out)

@@ -70,6 +70,11 @@ RIGHT = {
     "finetune": ("@csv@", "--base", "@encoder@", "--out", "@out@", "--json"),
     "translate": ("@translator@", "--text", "two dogs"),
     "show": ("@run@",),
+    "serve": ("@run@", "--port", "0"),
+    "annotate create": ("@run@", "--out", "@out@"),
+    "annotate report": ("@people@",),
+    "annotate export": ("@people@", "--out", "@out@/answers.csv"),
+    "annotate import": ("@people@", "@answers@"),
     "trial": ("permutation", "@run@"),
     "compare": ("@run@", "@sibling@", "--out", "@out@", "--store", "@store@", "--json"),
     "report": ("@run@", "--out", "@out@/page.html"),
@@ -86,6 +91,12 @@ ARGUMENTS = {  # places in RIGHT
     ("finetune", "source"): 0,
     ("translate", "run"): 0,
     ("show", "runs"): 0,
+    ("serve", "runs"): 0,
+    ("annotate create", "run"): 0,
+    ("annotate report", "folder"): 0,
+    ("annotate export", "folder"): 0,
+    ("annotate import", "folder"): 0,
+    ("annotate import", "file"): 1,
     ("trial", "name"): 0,
     ("trial", "run"): 1,
     ("compare", "a"): 0,
@@ -95,7 +106,10 @@ ARGUMENTS = {  # places in RIGHT
     ("study", "name"): 0,
     ("status", "folder"): 0,
 }
-TO_WRITE = {("translate", "out"), ("show", "html"), ("show", "svg"), ("report", "out"), ("export", "out")}
+TO_WRITE = {
+    *(("translate", "out"), ("show", "html"), ("show", "svg"), ("report", "out"), ("export", "out")),
+    *(("annotate report", "html"), ("annotate export", "out")),
+}
 # any text can be right, or it counts with other options alone
 FREE: set[str | tuple[str, str]] = {"address", "name", "data_dir", ("show", "text"), ("translate", "text")}
 BOUNDS: dict[str, tuple[str, ...]] = {  # of numbers that are no settings; more rows or texts than there are, are all
@@ -103,6 +117,11 @@ BOUNDS: dict[str, tuple[str, ...]] = {  # of numbers that are no settings; more 
     "texts": ("-1", "0"),
     "n": ("-1", "0"),
     "plant": ("-0.1", "0", "1.1"),
+    "detect": ("-0.1", "0", "1.1"),
+    "known": ("-1", "9999"),
+    "least_known": ("-0.1", "1.1"),
+    "least_time": ("-1", *HUGE),
+    "port": ("-1", "65536"),
     "head": ("-1", "99"),
     "seed": ("-1",),
     "threads": ("-1", "0", *HUGE),
@@ -135,6 +154,7 @@ def cases() -> Iterator[Case]:
     yield Case("", "", "unknown command", (STEERING,))
     yield Case("", "", "unknown option", ("--nosuch",))
     yield Case("store", "", "unknown command", ("gb",))
+    yield Case("annotate", "", "unknown command", ("creat",))
 
 
 def functions() -> Iterator[tuple[str, Any]]:
@@ -144,7 +164,8 @@ def functions() -> Iterator[tuple[str, Any]]:
     for group in app.registered_groups:
         assert group.typer_instance is not None
         for one in group.typer_instance.registered_commands:
-            yield f"{group.name} {one.name}", one.callback
+            assert one.callback is not None
+            yield f"{group.name} {one.name or one.callback.__name__}", one.callback
 
 
 def parameters(function: Any) -> Iterator[tuple[str, Any, Any]]:

@@ -225,13 +225,15 @@ def report(
     from attentest.files import check_target
     from attentest.reports.gather import families_in
     from attentest.reports.result import report as write
-    from attentest.studies.verdict import check_apply, check_failures, failed, judge
+    from attentest.studies.verdict import check_apply, check_failures, check_thresholds, failed, judge
 
+    thresholds = named_values(threshold or [])
+    check_thresholds(thresholds)
     on = check_failures(fail_on or [])
     check_apply(families_in(folder), failures=on)
     if out is not None:
         check_target(out)
-    page = write(folder, out, thresholds=named_values(threshold) if threshold else None)
+    page = write(folder, out, thresholds=thresholds or None)
     found = page.report
     if as_json:
         say_json(page.as_dict())

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from attentest.errors import InputError
+from attentest.files import is_file, is_folder
 from attentest.models.hierarchical import WORD
 from attentest.people.known import known_answer
 from attentest.people.power import samples_for
@@ -56,7 +57,7 @@ def create_study(
     `known` is the number of items whose answer is known [10, or as many as there are].
     """
     folder = Path(out)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    if is_file(folder) or (is_folder(folder) and any(folder.iterdir())):
         raise InputError(f"{folder} exists already; choose another folder with `out`.")
     _check(n, detect, seed, known)
     samples = samples_for(detect) if detect is not None else USUAL_SAMPLES if n is None else n

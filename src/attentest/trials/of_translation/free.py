@@ -9,8 +9,9 @@ import pyarrow as pa
 from jaxtyping import Int
 
 from attentest.errors import InputError
-from attentest.measures.bleu_bootstrap import COUNTED, ENOUGH, FEWEST, BleuFigures, bleu_bootstrap
+from attentest.measures.bleu_bootstrap import COUNTED, ENOUGH, BleuFigures, bleu_bootstrap
 from attentest.measures.intervals import Estimate
+from attentest.measures.resampling import FEWEST
 from attentest.translation.scores import bleu_counts
 from attentest.translation.search import Hypothesis
 from attentest.trials.base import words
