@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-
-from chromium import playwright
+from typing import TYPE_CHECKING
 
 from attentest.people.study import Item, PeopleStudy
+
+if TYPE_CHECKING:
+    from playwright import sync_api as playwright
 
 BOUNCE = 220  # milliseconds: the page takes a key that comes sooner for a bounce
 

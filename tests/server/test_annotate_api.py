@@ -17,7 +17,6 @@ pytest.importorskip("httpx")
 from annotate_scene import ARABIC, HOSTILE, new_database
 from benchmarks.annotate_server import TEXTS, made_item, made_items, made_study
 from fastapi.testclient import TestClient
-from httpx import Response
 from postgresql import postgresql
 
 from attentest.people.answers import Answers, Given
@@ -31,6 +30,7 @@ from attentest.server.safety import MOST_BYTES, Bucket, Safety
 
 OTHER = "Boadicea"
 KEYS = (f"key-{n:016d}" for n in itertools.count())
+Response = Any  # of whichever client starlette tests with
 EVERYTHING = Asked(highlight=True, confidence=True, comment=True)
 
 
@@ -120,7 +120,7 @@ def test_everything_that_a_study_asks_for(tmp_path: Path, database: str) -> None
         tmp_path / "full", [made_item(0, "original", TEXTS[0]), made_item(1, "permuted", TEXTS[1])], EVERYTHING
     )
     ann = Annotator(study, Answers(database))
-    more = {"highlighted": [3, 0, 3], "confidence": 5, "comment": f" {HOSTILE} \ud800 "}
+    more: dict[str, Any] = {"highlighted": [3, 0, 3], "confidence": 5, "comment": f" {HOSTILE} \ud800 "}
     assert ann.answer(study.items[0].id, **more).status_code == 400  # half a character, which the page replaces
     assert ann.answer(study.items[0].id, **more | {"comment": f" {HOSTILE} "}).status_code == 200
     assert ann.answer(study.items[1].id, **more | {"comment": " "}).status_code == 200
@@ -307,7 +307,7 @@ def test_answers_that_are_refused(local: Annotator, study: PeopleStudy, wrong: d
 def test_what_is_asked_for_is_checked(tmp_path: Path, wrong: dict[str, Any]) -> None:
     study = made_study(tmp_path / "full", made_items(1, 0), EVERYTHING)
     ann = Annotator(study, Answers(study.answers_url))
-    more = {"highlighted": [], "confidence": 3, "comment": None} | wrong
+    more: dict[str, Any] = {"highlighted": [], "confidence": 3, "comment": None} | wrong
     assert ann.answer(study.items[0].id, **more).status_code == 400
     assert ann.answer(study.items[0].id, **more | {"confidence": 3, "highlighted": [], "comment": None}).is_success
 

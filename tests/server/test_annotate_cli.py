@@ -134,9 +134,9 @@ def test_an_address_of_its_own(
 
 def test_a_real_server_tells_no_token_but_in_links(study: PeopleStudy) -> None:
     port = free_port()
-    command = [sys.executable, "-m", "attentest", "annotate", "serve", study.folder, "--annotators", "ann", "--json"]
+    command = [sys.executable, "-m", "attentest", "annotate", "serve", str(study.folder), "--annotators", "ann"]
     process = subprocess.Popen(
-        [*command, "--port", str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
+        [*command, "--json", "--port", str(port)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
     )
     assert process.stdout is not None
     token = json.loads(process.stdout.readline())["links"]["ann"].partition("#")[2]

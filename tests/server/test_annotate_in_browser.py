@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,12 +13,15 @@ pytest.importorskip("fastapi")
 from annotate_scene import new_database
 from annotate_tab import Tab
 from benchmarks.annotate_server import Served, made_items, made_study, served
-from chromium import chromium, playwright
+from chromium import chromium
 from postgresql import postgresql
 
 from attentest.people.answers import LOG, Answers
 from attentest.people.report import report_of
 from attentest.people.study import Item, PeopleStudy
+
+if TYPE_CHECKING:
+    from playwright import sync_api as playwright
 
 pytestmark = pytest.mark.slow
 SAMPLES, KNOWN = 7, 4
@@ -88,7 +92,7 @@ def test_two_annotators_and_everything_that_goes_wrong(
         contexts["bo"].set_offline(True)  # the network is cut
         bo.answer(bo_says, 3)
         bo.until_waiting(3)
-        assert "You can go on" in bo.status
+        assert "You can continue" in bo.status
         contexts["bo"].set_offline(False)
         bo.until_sent()
         assert bo.status == ""

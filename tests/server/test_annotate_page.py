@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,10 +13,13 @@ pytest.importorskip("fastapi")
 from annotate_scene import ARABIC, HOSTILE
 from annotate_tab import BOUNCE, Tab
 from benchmarks.annotate_server import TEXTS, made_item, made_items, made_study, served
-from chromium import chromium, playwright
+from chromium import chromium
 
 from attentest.people.answers import Answers
 from attentest.people.study import Asked, PeopleStudy
+
+if TYPE_CHECKING:
+    from playwright import sync_api as playwright
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
 
@@ -120,8 +123,9 @@ def test_hostile_texts_labels_names_and_comments(
     context: playwright.BrowserContext, study: PeopleStudy, links: dict[str, str]
 ) -> None:
     tab = Tab(context, study, links[NAME])
-    dialogs, requests = [], []
-    tab.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    dialogs: list[str] = []
+    requests: list[str] = []
+    tab.page.on("dialog", lambda dialog: dialogs.append(dialog.message))
     tab.page.on("request", lambda request: requests.append(request.url))
     assert tab.page.text_content("#who") == NAME
     predicted = set()

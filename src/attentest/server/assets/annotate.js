@@ -38,7 +38,7 @@ const tell = () => {
   $("undo").disabled = progress.last() === null || sending.stopped !== null;
   const lines = [];
   if (sending.stopped) lines.push(`${sending.stopped} ${plural(waiting, "answer waits", "answers wait")} in this browser and will be sent when you open the new link here.`);
-  else if (sending.failing && waiting) lines.push(`No connection: ${plural(waiting, "answer waits", "answers wait")} to be sent. You can go on.`);
+  else if (sending.failing && waiting) lines.push(`No connection: ${plural(waiting, "answer waits", "answers wait")} to be sent. You can continue.`);
   if (waiting && !queue.kept) lines.push("This browser cannot store answers: keep this tab open until they are sent.");
   const [why] = sending.refused.values();
   if (why) lines.push(`${plural(sending.refused.size, "answer was", "answers were")} refused: ${why}`);
