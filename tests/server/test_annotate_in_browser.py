@@ -241,6 +241,24 @@ def test_a_new_link_sends_what_waited_under_the_old_one(
     context.close()
 
 
+def test_a_browser_that_stores_nothing(browser: playwright.Browser, study: PeopleStudy, server: Served) -> None:
+    context = browser.new_context()
+    context.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); }")
+    tab = Tab(context, study, server.links["ann"])
+    context.set_offline(True)
+    tab.answer(ann_says, 2)
+    tab.until_waiting(2)
+    assert "keep this tab open until they are sent" in tab.status
+    with tab.page.expect_event("dialog") as asked:
+        tab.page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()  # stay
+    context.set_offline(False)
+    tab.page.wait_for_function("() => document.getElementById('waiting').textContent === ''")
+    assert len(entries(study.answers_url)) == 2
+    context.close()
+
+
 @pytest.mark.parametrize("part", ["", "#", "#wrong", "#../../etc"])
 def test_without_the_right_link(browser: playwright.Browser, server: Served, part: str) -> None:
     page = browser.new_page()

@@ -135,7 +135,7 @@ const undo = () => {
 };
 
 const help = () => {
-  if (current === null) return;
+  if (current === null && $("done").hidden) return;
   clock.halt();
   show("instructions");
   $("begin").textContent = "Continue";
