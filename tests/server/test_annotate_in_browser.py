@@ -194,8 +194,13 @@ def test_what_is_no_answer_of_the_server_is_no_acknowledgement(
     """As a hotel's network does: a page of its own for every address, with status 200 or 403."""
     context = browser.new_context()
     tab = Tab(context, study, server.links["ann"])
-    statuses = iter([200, 403, 302, 200, 404, 502])
-    context.route("**/api/answers", lambda route: route.fulfill(status=next(statuses, 200), body="<h1>Log in</h1>"))
+    told = iter([(200, "<h1>Log in</h1>"), (200, '{"ok": true}'), (403, "no"), (302, ""), (200, "null"), (502, "{}")])
+
+    def other(route: playwright.Route) -> None:
+        status, body = next(told, (404, "[]"))
+        route.fulfill(status=status, body=body)
+
+    context.route("**/api/answers", other)
     tab.answer(ann_says, 2)
     tab.until_waiting(2)
     context.unroute("**/api/answers")

@@ -8,6 +8,7 @@ import { Pauses, Refused, Server } from "./annotate-server.js";
 import { Words, listOf } from "./annotate-text.js";
 
 const TOO_SOON = 200; // milliseconds: a key or a finger that bounced, not an answer to what has just come
+const MOST_THAT_STAYS = 200; // characters above a long text that stay in view
 const NO_LINK = "This page needs your private link. Open the whole link that you were given, up to its last character.";
 const $ = (id) => document.getElementById(id);
 const token = location.hash.slice(1);
@@ -38,7 +39,7 @@ const tell = () => {
   $("undo").disabled = progress.last() === null || sending.stopped !== null;
   const lines = [];
   if (sending.stopped) lines.push(`${sending.stopped} ${plural(waiting, "answer waits", "answers wait")} in this browser and will be sent when you open the new link here.`);
-  else if (sending.failing && waiting) lines.push(`No connection: ${plural(waiting, "answer waits", "answers wait")} to be sent. You can continue.`);
+  else if (sending.failing && waiting) lines.push(`No connection: ${plural(waiting, "answer waits", "answers wait")} to be sent.${progress.next() < 0 ? "" : " You can continue."}`);
   if (waiting && !queue.kept) lines.push("This browser cannot store answers: keep this tab open until they are sent.");
   const [why] = sending.refused.values();
   if (why) lines.push(`${plural(sending.refused.size, "answer was", "answers were")} refused: ${why}`);
@@ -64,6 +65,7 @@ const draw = (item) => {
   current.words = new Words($("texts"), item, asked.highlight, earlier?.highlighted ?? []);
   $("predicted").textContent = item.predicted;
   $("marked").replaceChildren(...listOf(item));
+  $("about").classList.toggle("stays", $("about").textContent.length < MOST_THAT_STAYS);
   if (asked.comment) $("comment").value = earlier?.comment ?? "";
   press();
   show("work");
