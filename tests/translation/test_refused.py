@@ -51,12 +51,17 @@ def nothing(*_: object, **__: object) -> None:
         (lambda run: run.translate("a", weights="uniform", site=3), "site must be the name of a site"),
         (lambda run: run.translate("a", weights="given", given="x"), "expected a list with the weights of each text"),
         (lambda run: run.translate("a", weights="given", given=[3]), "text 1 are 3; expected them by site"),
+        (lambda run: run.translate("a", weights="given", given=[{}, {}]), "1 texts and given weights of 2"),
+        (lambda run: run.translate("a", weights="given", given=[{"nosuch": [[[1.0]]]}]), "Unknown site 'nosuch'"),
         (lambda run: run.translate("a", numbers=[-1]), "whole numbers of at least 0"),
         (lambda run: attentest.trial(Uniform, run), "is a translation run; its trials are"),
         (lambda run: attentest.trial(Uniform(), run), "is a translation run; its trials are"),
         (lambda run: attentest.trial("uniform", run, texts="all"), "texts"),
         (lambda run: attentest.compare(run, run, out=run.path / "never"), "comparisons are of models of texts"),
-        (lambda run: attentest.compare(run.path, run.path, out=run.path / "never"), "attentest translate RUN --test"),
+        (
+            lambda run: attentest.compare(run.path, run.path, out=run.path / "never"),
+            "Score each with",
+        ),
         (
             lambda run: attentest.audit(run, out=run.path / "never", thresholds={"faithful.sufficiency": 0.1}),
             "Translation models have no test faithful.sufficiency; their tests are",

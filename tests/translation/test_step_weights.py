@@ -9,7 +9,7 @@ from tiny_translators import KINDS, sentences, targets, tiny
 
 from attentest.errors import InputError
 from attentest.translation.interventions import Intervention, chosen_sites, one_after_other
-from attentest.translation.search import forced_decoding
+from attentest.translation.search import beam_search, forced_decoding, greedy
 
 OWN = torch.tensor([[[[0.5, 0.3, 0.2, 0.0]]], [[[0.6, 0.4, 0.0, 0.0]]]])
 ALLOWED = torch.tensor([[[[True, True, True, False]]], [[[True, True, False, False]]]])
@@ -84,18 +84,40 @@ def test_given_weights_take_the_place_of_the_models_own(kind: str) -> None:
     ids, mask, texts = sentences()
     texts = np.arange(len(ids))
     random = forced_decoding(model, ids, mask, targets(), texts, Intervention("random", seed=1).steps)
-    rows = [{site: weights[place] for site, weights in random.weights.items()} for place in range(len(ids))]
+    rows = {place: {site: weights[place] for site, weights in random.weights.items()} for place in range(len(ids))}
     again = forced_decoding(model, ids, mask, targets(), texts, Intervention("given", given=rows).steps)
     assert (again.scores - random.scores).abs().max() < 1e-12  # float64
     own = forced_decoding(model, ids, mask, targets(), texts)
-    none = forced_decoding(model, ids, mask, targets(), texts, Intervention("given", given=[{}]).steps)
+    none = forced_decoding(model, ids, mask, targets(), texts, Intervention("given", given={0: {}}).steps)
     assert torch.equal(own.scores, none.scores)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_own_weights_given_again_change_no_search(kind: str) -> None:
+    model = tiny(kind)
+    ids, mask, texts = sentences()
+    own = greedy(model, ids, mask, texts)
+    longest = max(len(one.tokens) for one in own) + 1
+    wanted = torch.tensor([[*one.tokens, 3, *[0] * (longest - len(one.tokens) - 1)] for one in own])
+    weights = forced_decoding(model, ids, mask, wanted, texts).weights
+    rows = {int(text): {site: every[n] for site, every in weights.items()} for n, text in enumerate(texts)}
+    steps_of = Intervention("given", given=rows).steps
+    again = greedy(model, ids, mask, texts, steps_of)
+    assert [one.tokens for one in again] == [one.tokens for one in own]
+    assert [one.score for one in again] == pytest.approx([one.score for one in own], abs=1e-9)  # float64
+    assert len(beam_search(model, ids, mask, texts, steps_of, beam=3)) == len(ids)
+    # alone as among longer ones
+    alone = greedy(model, ids[1:2, :3], mask[1:2, :3], texts[1:2], steps_of)
+    assert alone[0].tokens == own[1].tokens
+
+
 def test_given_weights_must_fit() -> None:
-    rows = [{"cross": torch.ones(2, 1, 1)}] * 10
+    rows = {text: {"cross": torch.ones(2, 1, 1)} for text in TEXTS.tolist()}
     with pytest.raises(InputError, match="2 heads"):
         Intervention("given", given=rows).steps(TEXTS)(0)("cross", OWN, ALLOWED)
+    beyond = {int(TEXTS[0]): {"cross": torch.eye(9)[None, -1:]}}
+    with pytest.raises(InputError, match="tokens that are not there"):
+        Intervention("given", given=beyond).steps(TEXTS)(0)("cross", OWN, ALLOWED)
 
 
 def test_one_head_and_one_site_alone_are_changed() -> None:

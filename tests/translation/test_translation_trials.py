@@ -27,6 +27,7 @@ from attentest.trials.base import NOTHING_TO_MOVE
 from attentest.trials.charts.files import as_text
 from attentest.trials.of_translation import OF_TRANSLATION, forced, permutation, removal
 from attentest.trials.of_translation.base import TranslationTrial
+from attentest.trials.of_translation.closed_classes import LISTS, language_of
 from attentest.trials.of_translation.hold import hold_on_translation
 from attentest.trials.of_translation.layers import TranslationLayers
 from attentest.trials.of_translation.one_step import examined, position_of
@@ -221,10 +222,12 @@ def test_weights_without_a_token_by_hand() -> None:
 def test_words_by_hand(folder: Path, tmp_path: Path) -> None:
     run = TranslationRun(folder)
     names = run.target_tokens.known[len(SPECIAL) :]  # type: ignore[attr-defined]
-    assert function_words(run, 2, "") == FunctionWords(frozenset(names[:2]), "the training split")
+    assert function_words(run, "none", 2, "") == FunctionWords(
+        frozenset(names[:2]), "the 2 most frequent words of the training split"
+    )
     file = tmp_path / "words.txt"
     file.write_text("Ein\n\nzwei\n", encoding="utf-8")
-    known = function_words(run, 100, str(file))
+    known = function_words(run, "auto", 100, str(file))
     assert known == FunctionWords(frozenset({"ein", "zwei"}), "a file")
     assert [known.group(word) for word in ("ein", "hunde", ".", "–")] == [
         *("function words", "content words", "punctuation marks", "punctuation marks")
@@ -232,9 +235,26 @@ def test_words_by_hand(folder: Path, tmp_path: Path) -> None:
     for content, message in ((b"", "has no words"), (b"\xff\xfe\x00", "UTF-8")):
         file.write_bytes(content)
         with pytest.raises(InputError, match=message):
-            function_words(run, 100, str(file))
+            function_words(run, "auto", 100, str(file))
     with pytest.raises(InputError, match=r"nowhere\.txt"):
-        function_words(run, 100, str(tmp_path / "nowhere.txt"))
+        function_words(run, "auto", 100, str(tmp_path / "nowhere.txt"))
+
+
+def test_function_words_are_those_of_the_language_of_the_references(folder: Path) -> None:
+    """Sentences of both languages, counted by hand: 6 of 11 words and 7 of 12 are of closed classes."""
+    german = ["zwei", "Männer", "stehen", "auf", "einer", "Straße", "und", "einer", "von", "ihnen", "singt"]
+    english = ["two", "men", "are", "standing", "in", "the", "street", "and", "one", "of", "them", "sings"]
+    for code, words, count in (("de", german, 6), ("en", english, 7)):
+        assert sum(word.lower() in LISTS[code] for word in words) == count
+        assert language_of(words) == code
+    assert language_of(["deux", "hommes", "chantent", "près", "de", "la", "mer"]) is None
+    assert language_of([]) is None
+    run = TranslationRun(folder)
+    known = function_words(run, "de", 100, "")
+    assert known.source == "the list of German ones"
+    assert [known.group(word) for word in ("Ein", "mädchen", "frau", "darunter", ".")] == [
+        *("function words", "content words", "content words", "function words", "punctuation marks")
+    ]
 
 
 def test_shares_of_words_by_hand() -> None:
@@ -267,11 +287,11 @@ def test_subwords_are_joined_to_words() -> None:
 def test_function_words_of_subwords_are_from_the_references(tmp_path: Path) -> None:
     run = TranslationRun(trained(tmp_path / "run", tokenizer="subword", vocabulary=40))
     subject = TranslationSubject(run, np.arange(len(run.translations)))
-    (finding,) = hold_on_translation([TranslationWords(function_words=3)], subject)
-    assert "Function words are from the test references." in finding.notes[0]
+    (finding,) = hold_on_translation([TranslationWords(language="none", function_words=3)], subject)
+    assert "Function words are from the 3 most frequent words of the test references." in finding.notes[0]
     words = [word for text in run.translations["reference"].to_pylist() for word in text.split()]
     often = sorted(set(words), key=lambda word: (-words.count(word), word))[:3]
-    assert function_words(run, 3, "").words == frozenset(often)
+    assert function_words(run, "none", 3, "").words == frozenset(often)
 
 
 def test_damaged_counts_are_told(folder: Path) -> None:

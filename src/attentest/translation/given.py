@@ -12,9 +12,7 @@ import torch
 
 from attentest.errors import InputError, brief
 from attentest.files import read_as
-from attentest.translation.interventions import Given
-
-_ROUNDING = 1e-3  # of a row of weights, which sums to 1 in float32
+from attentest.translation.interventions import ROUNDING, Given
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ def _of_text(number: int, weights: Any) -> Given:
             raise NotWeightsError(f"the weights of text {number} at {site} are not rows of one length.") from error
         if values.dim() != 3 or not values.numel():
             raise NotWeightsError(f"text {number} has no weights at {site}; expected heads × queries × keys.")
-        if not bool((values >= 0).all() & ((values.sum(-1) - 1).abs() <= _ROUNDING).all()):
+        if not bool((values >= 0).all() & ((values.sum(-1) - 1).abs() <= ROUNDING).all()):
             raise NotWeightsError(f"the weights of text {number} at {site} are not shares that sum to 1.")
         found[site] = values
     return found

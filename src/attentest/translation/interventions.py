@@ -23,6 +23,7 @@ from attentest.translation.settings import KINDS
 GIVEN = "given"
 assert KINDS == (UNIFORM, RANDOM, PERMUTED, DROPPED, GIVEN)  # settings import nothing that takes time
 MOST_QUERIES = 1 << 20  # of a text, so that text and query are one number
+ROUNDING = 1e-3  # of a given row of weights, which sums to 1 in float32
 
 Steps = Callable[[int], Change]
 """From the number of a first query: the change of it and of those that follow. A `Change` is called at each site as it
@@ -42,7 +43,7 @@ class Intervention:
     sites: Collection[str] | None = None
     head: int | None = None
     seed: int = 0
-    given: Sequence[Given] = field(default=())  # for the kind `given`, one for each text
+    given: Mapping[int, Given] = field(default_factory=dict)  # for the kind `given`, by the number of the text
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -58,8 +59,10 @@ class Intervention:
                 if self.sites is not None and site not in self.sites:
                     return None
                 new = self._new(site, weights, allowed, texts, first)
-                if self.head is None or self.head >= weights.shape[1]:
-                    return new if self.head is None else None
+                if self.head is None:
+                    return new
+                if self.head >= weights.shape[1]:
+                    return None
                 kept = weights.clone()
                 kept[:, self.head] = new[:, self.head]
                 return kept
@@ -70,7 +73,7 @@ class Intervention:
 
     def _new(self, site: str, weights: Rows, allowed: Allowed, texts: Int[np.ndarray, "batch"], first: int) -> Rows:
         if self.kind == GIVEN:
-            return self._given(site, weights, texts, first)
+            return self._given(site, weights, allowed.expand_as(weights), texts, first)
 
         def drawn() -> Rows:
             batch, heads, queries, keys = weights.shape
@@ -83,21 +86,30 @@ class Intervention:
 
         return replaced_rows(self.kind, weights, allowed, drawn)
 
-    def _given(self, site: str, weights: Rows, texts: Int[np.ndarray, "batch"], first: int) -> Rows:
-        """Queries for which no weights are given keep their own."""
+    def _given(self, site: str, weights: Rows, allowed: Allowed, texts: Int[np.ndarray, "batch"], first: int) -> Rows:
+        """Queries for which no weights are given keep their own. Rows may be longer than what a step can see, as those
+        of all steps of a decoder are, if nothing of them lies beyond it."""
         new = weights.clone()
-        for place, text in enumerate(texts):
-            own = self.given[text].get(site) if text < len(self.given) else None
-            if own is None:
+        for place, text in enumerate(texts.tolist()):
+            rows = self.given.get(text, {}).get(site)
+            if rows is None:
                 continue
-            rows = own[:, first : first + weights.shape[2]].to(weights)
-            if rows.shape[0] != weights.shape[1] or rows.shape[2] > weights.shape[3]:
+            rows = rows[:, first : first + weights.shape[2]].to(weights)
+            if rows.shape[0] != weights.shape[1]:
                 raise InputError(
-                    f"The given weights of text {text} at {site} have {rows.shape[0]} heads and {rows.shape[2]} keys; "
-                    f"the model has {weights.shape[1]} heads there and at most {weights.shape[3]} keys."
+                    f"The given weights of text {text + 1} at {site} have {rows.shape[0]} heads; the model has "
+                    f"{weights.shape[1]} there."
                 )
-            new[place, :, : rows.shape[1]] = 0
-            new[place, :, : rows.shape[1], : rows.shape[2]] = rows
+            queries, keys = rows.shape[1], min(rows.shape[2], weights.shape[3])
+            seen = allowed[place, :, :queries, :keys]
+            beyond = rows[..., keys:].sum(-1) + (rows[..., :keys] * ~seen).sum(-1)
+            if bool((beyond > ROUNDING).any()):
+                raise InputError(
+                    f"The given weights of text {text + 1} at {site} lie on tokens that are not there: a step there "
+                    f"sees at most {int(allowed[place].sum(-1).max())}."
+                )
+            new[place, :, :queries] = 0
+            new[place, :, :queries, :keys] = rows[..., :keys] * seen
         return new
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -177,11 +177,11 @@ class TranslationRun:
         `numbers` of the texts [0, 1, …]; texts of the test split have their rows' there."""
         search = Search(beam, length_penalty, sentences)
         sources = self._sources(texts, listener or Listener())
-        steps_of = self.steps_of(OtherWeights(weights, _sites(site), head, seed), given)
+        keys = _numbers(numbers, len(sources.ids))
+        steps_of = self.steps_of(OtherWeights(weights, _sites(site), head, seed), self._given(given, keys))
         where = choose_device(device)
         model = self.model.to(where)
         ids = flat(sources.ids)
-        keys = _numbers(numbers, len(ids))
         found: dict[int, Translation] = {}
         for places in by_length(ids.lengths, search.sentences):
             batch = make_sources(ids, places, keys).to(where)
@@ -219,13 +219,14 @@ class TranslationRun:
             )
         most = self.record.text.max_tokens
         targets = [Hypothesis(tuple(self.target_tokens.ids(text)[:most]), 0.0, True) for text in wanted]
-        steps_of = self.steps_of(OtherWeights(weights, _sites(site), head, seed), given)
+        keys = _numbers(None, len(sources.ids))
+        steps_of = self.steps_of(OtherWeights(weights, _sites(site), head, seed), self._given(given, keys))
         where = choose_device(device)
         model = self.model.to(where)
         ids = flat(sources.ids)
         found: dict[int, Translation] = {}
         for places in by_length(ids.lengths, at_once):
-            batch = make_sources(ids, places, np.arange(len(ids))).to(where)
+            batch = make_sources(ids, places, keys).to(where)
             some = [targets[place] for place in places]
             for place, one, more in zip(places.tolist(), some, self._forced(model, batch, some, steps_of), strict=True):
                 scored = Hypothesis(one.tokens, sum(more["token_scores"]), True)
@@ -266,7 +267,18 @@ class TranslationRun:
 
         return compared(self, texts, **how)
 
-    def steps_of(self, other: OtherWeights, given: Sequence[Given] = ()) -> StepsOf:
+    def _given(self, given: Sequence[Given], numbers: np.ndarray) -> dict[int, Given]:
+        """By the numbers of the texts."""
+        texts = as_given(given)
+        if texts and len(texts) != len(numbers):
+            raise InputError(
+                f"There are {len(numbers):,} texts and given weights of {len(texts):,}; give one for each."
+            )
+        for site in (site for weights in texts for site in weights):
+            chosen_sites([site], self.sites)
+        return dict(zip(numbers.tolist(), texts, strict=False))
+
+    def steps_of(self, other: OtherWeights, given: Mapping[int, Given] | None = None) -> StepsOf:
         """What happens to the weights of a batch: fixed ones of the model first, then those in their place."""
         fixed = fixed_weights(self.record.model, self.model, self.record.training.seed)
         if other.weights is None:
@@ -277,7 +289,7 @@ class TranslationRun:
         most = max(self.model.heads[site] for site in sites or self.sites)
         if other.head is not None and other.head >= most:
             raise InputError(f"head is {other.head}; the sites have {most} heads, numbered from 0.")
-        change = Intervention(other.weights, sites, other.head, other.seed, as_given(given))
+        change = Intervention(other.weights, sites, other.head, other.seed, given or {})
 
         def both(texts: np.ndarray) -> Steps:
             return one_after_other(fixed(texts), change.steps(texts))

@@ -62,8 +62,9 @@ def greedy(
     number = 0
     while len(there):
         outputs, state = model.step(memory, state, tokens, number, steps)
-        best, tokens = _log_probabilities(model, outputs).max(-1)
-        scores[there] += best
+        best, likeliest = _likeliest(model, outputs, 1)
+        tokens = likeliest[:, 0]
+        scores[there] += best[:, 0]
         chosen[there, number] = tokens
         ended[there] = tokens == END
         number += 1
@@ -111,9 +112,10 @@ def beam_search(
     while there:
         outputs, state = model.step(memory, state, tokens, number, steps)
         number += 1
-        every = scores.unsqueeze(-1) + _log_probabilities(model, outputs).view(len(there), beam, size)
-        best, places = every.flatten(1).topk(min(2 * beam, beam * size))  # at most `beam` of these end
-        parents, new = places // size, places % size
+        # the best of all are among the best of each beam; at most `beam` of these end
+        each, words = (found.view(len(there), beam, -1) for found in _likeliest(model, outputs, min(2 * beam, size)))
+        best, places = (scores.unsqueeze(-1) + each).flatten(1).topk(min(2 * beam, each.shape[1] * each.shape[2]))
+        parents, new = places // each.shape[2], words.flatten(1).gather(1, places)
         ends = (new == END) & (best > -torch.inf)
         for row, place in ends[:, :beam].nonzero().tolist():
             before = history[row, parents[row, place]].tolist()
@@ -165,10 +167,15 @@ def shifted(targets: Ids) -> Ids:
     return torch.cat((targets.new_full((len(targets), 1), START), targets[:, :-1]), 1)
 
 
-def _log_probabilities(model: Translator, outputs: Float[Tensor, "batch dimension"]) -> Float[Tensor, "batch target"]:
-    found = model.project(outputs).log_softmax(-1)
-    found[:, FORBIDDEN] = -torch.inf
-    return found
+def _likeliest(
+    model: Translator, outputs: Float[Tensor, "batch dimension"], count: int
+) -> tuple[Float[Tensor, "batch count"], Int[Tensor, "batch count"]]:
+    """Log-probabilities in double precision, and tokens; what may not come out is never among them, if it can be."""
+    logits = model.project(outputs)
+    every = logits.logsumexp(-1, keepdim=True)
+    logits[:, FORBIDDEN] = -torch.inf
+    best, tokens = logits.topk(count)
+    return (best - every).double(), tokens
 
 
 def _repeated(tensors: Tensors, times: int) -> Tensors:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PAD, UNKNOWN, START, END = range(4)
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")
-_SPACE = "▁"  # how subwords write the blank before a word
+SPACE = "▁"  # how subwords write the blank before a word
 _HIDDEN = tuple(f" {name}" for name in SPECIAL)  # with a blank, which no subword has: no text spells one of these
 _NO_BLANK_BEFORE = re.compile(r"[.,!?;:%)\]}…»”]+|n['’]t|['’](?:s|re|ve|d|ll|m)", re.IGNORECASE)
 _NO_BLANK_AFTER = "([{«„“#$€£"
@@ -104,7 +104,7 @@ class Subwords:
         return [SPECIAL[i] if i < len(SPECIAL) else str(self._backend.id_to_token(i)) for i in ids]
 
     def text(self, ids: Iterable[int]) -> str:
-        return "".join(self.names(ids)).replace(_SPACE, " ").strip()
+        return "".join(self.names(ids)).replace(SPACE, " ").strip()
 
     def write(self, path: Path) -> None:
         write_bytes(path, self._backend.to_str(pretty=True).encode())
@@ -136,7 +136,7 @@ def read_tokens(path: Path, settings: TranslationText) -> Tokens:
 
 def nothing_known(tokens: Tokens, ids: Iterable[int]) -> bool:
     """Whether no token of a sentence is known, the blanks between subwords aside."""
-    return set(tokens.names(ids)) <= {SPECIAL[UNKNOWN], _SPACE}
+    return set(tokens.names(ids)) <= {SPECIAL[UNKNOWN], SPACE}
 
 
 def spelled(words: Sequence[str]) -> str:

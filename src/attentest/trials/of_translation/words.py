@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -46,12 +46,13 @@ class TranslationWords(TranslationTrial):
     cost: ClassVar[float] = 5
     headline: ClassVar[str] = f"{CONTENT} kept, {UNIFORM}"
 
+    language: Literal["auto", "en", "de", "none"] = setting(
+        "auto", "Language of the list of function words; none counts the most frequent words instead."
+    )
     function_words: int = setting(
-        100, "Number of most frequent target words that count as function words.", least=1, most=1_000_000
+        100, "Number of most frequent target words to count where there is no list.", least=1, most=1_000_000
     )
-    words_file: str = setting(
-        "", "File of function words, one a line, in place of the most frequent ones.", otherwise="none"
-    )
+    words_file: str = setting("", "File of function words, one a line, in place of a list.", otherwise="none")
     seed: int = setting(0, "Random seed for the permutations.", least=0, most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
@@ -61,7 +62,7 @@ class TranslationWords(TranslationTrial):
         return {"words_file": self.words_file} if self.words_file else {}
 
     def columns(self, subject: TranslationSubject, watch: Watch) -> Columns:
-        known = function_words(subject.run, self.function_words, self.words_file)
+        known = function_words(subject.run, self.language, self.function_words, self.words_file)
         prefixes = flat([np.array(one.tokens, np.int32) for one in subject.own_translations])
         kept = kept_tokens(subject, prefixes, VARIANTS, self.seed, watch)
         spans = [
