@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
+from postgresql import postgresql
 from sqlalchemy import create_engine, text
 
 HOSTILE = (
@@ -23,3 +27,13 @@ def new_database(server: str) -> str:
     ).connect() as it:
         it.execute(text(f"CREATE DATABASE {name}"))
     return server.replace("/postgres", f"/{name}")
+
+
+@contextmanager
+def database_of(kind: str, folder: Path) -> Iterator[str]:
+    """The URL of one without tables: a file, or on a PostgreSQL server that ends with it."""
+    if kind == "sqlite":
+        yield f"sqlite:///{folder / 'answers.sqlite'}"
+        return
+    with postgresql() as url:
+        yield new_database(url)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 pytest.importorskip("fastapi")
-from annotate_scene import new_database
+from annotate_scene import database_of
 from annotate_tab import Tab
 from benchmarks.annotate_server import Served, made_items, made_study, served
 from chromium import chromium
-from postgresql import postgresql
 
 from attentest.people.answers import LOG, Answers
 from attentest.people.report import report_of
@@ -35,11 +34,8 @@ def browser() -> Iterator[playwright.Browser]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'answers.sqlite'}"
-        return
-    with postgresql() as url:
-        yield new_database(url)
+    with database_of(request.param, tmp_path) as url:
+        yield url
 
 
 @pytest.fixture
@@ -188,6 +184,15 @@ def test_two_tabs_of_one_annotator(browser: playwright.Browser, study: PeopleStu
     assert {row["item"]: row["relevant"] for row in table} == {item.id: ann_says(item) for item in study.items}
 
 
+def two_answers_wait_and_are_stored_once(tab: Tab) -> None:
+    tab.answer(ann_says, 2)
+    tab.until_waiting(2)
+    tab.context.unroute("**/api/answers")
+    tab.until_sent()
+    assert len(entries(tab.study.answers_url)) == 2
+    tab.context.close()
+
+
 def test_what_is_no_answer_of_the_server_is_no_acknowledgement(
     browser: playwright.Browser, study: PeopleStudy, server: Served
 ) -> None:
@@ -201,12 +206,7 @@ def test_what_is_no_answer_of_the_server_is_no_acknowledgement(
         route.fulfill(status=status, body=body)
 
     context.route("**/api/answers", other)
-    tab.answer(ann_says, 2)
-    tab.until_waiting(2)
-    context.unroute("**/api/answers")
-    tab.until_sent()
-    assert len(entries(study.answers_url)) == 2
-    context.close()
+    two_answers_wait_and_are_stored_once(tab)
 
 
 def test_an_acknowledgement_that_gets_lost(browser: playwright.Browser, study: PeopleStudy, server: Served) -> None:
@@ -218,12 +218,7 @@ def test_an_acknowledgement_that_gets_lost(browser: playwright.Browser, study: P
         route.abort()
 
     context.route("**/api/answers", stored_but_not_told)
-    tab.answer(ann_says, 2)
-    tab.until_waiting(2)
-    context.unroute("**/api/answers")
-    tab.until_sent()
-    assert len(entries(study.answers_url)) == 2
-    context.close()
+    two_answers_wait_and_are_stored_once(tab)
 
 
 def test_a_new_link_sends_what_waited_under_the_old_one(

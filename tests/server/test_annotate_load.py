@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 
 pytest.importorskip("fastapi")
-from annotate_scene import new_database
+from annotate_scene import database_of
 from benchmarks.annotate_server import made_items, made_study, served
 from benchmarks.annotators import stored, under_kills
-from postgresql import postgresql
 
 from attentest.people.answers import Answers
 from attentest.people.study import Asked
@@ -26,11 +25,8 @@ KILLS, ANNOTATORS = 5, 8
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{tmp_path / 'answers.sqlite'}"
-        return
-    with postgresql() as url:
-        yield new_database(url)
+    with database_of(request.param, tmp_path) as url:
+        yield url
 
 
 def test_kills_lose_and_double_nothing(tmp_path: Path, database: str) -> None:
