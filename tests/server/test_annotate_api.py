@@ -23,7 +23,7 @@ from attentest.people.answers import Answers, Given
 from attentest.people.database import DatabaseError
 from attentest.people.study import Asked, Item, PeopleStudy
 from attentest.server.annotating.app import MOST_ITEMS, annotating_app
-from attentest.server.annotating.door import address_bucket
+from attentest.server.annotating.door import KEPT, Door, address_bucket
 from attentest.server.annotating.sent import LONGEST_COMMENT
 from attentest.server.annotating.shown import Shown, shown
 from attentest.server.safety import MOST_BYTES, Bucket, Safety
@@ -273,10 +273,18 @@ def test_a_token_opens_for_its_annotator_alone(local: Annotator, study: PeopleSt
     bo = Annotator(study, local.answers, "bo")
     local.answer(study.items[0].id)
     assert (bo.given(), bo.get("/api/progress").json()["annotator"]) == ([], "bo")
-    before, bo.token = bo.token, bo.answers.new_token("bo")
-    assert bo.get("/api/progress").status_code == 200
-    bo.token = before
-    assert bo.get("/api/progress").status_code == 401
+
+
+def test_a_link_that_was_replaced_ends_within_seconds(local: Annotator, study: PeopleStudy) -> None:
+    now = [0.0]
+    local.client = TestClient(annotating_app(study, local.answers, Door(local.answers, lambda: now[0])))
+    assert local.get("/api/progress").status_code == 200
+    before, local.token = local.token, local.answers.new_token("ann")
+    assert local.get("/api/progress").status_code == 200
+    local.token, now[0] = before, KEPT
+    assert local.get("/api/progress").status_code == 401
+    now[0] = 0.0
+    assert local.get("/api/progress").status_code == 401  # forgotten, not only out of date
 
 
 @pytest.mark.parametrize(

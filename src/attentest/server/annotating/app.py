@@ -30,12 +30,12 @@ QUESTION = "Are the marked words relevant to this prediction?"
 MOST_ITEMS = 100  # in one answer
 
 
-def annotating_app(study: PeopleStudy, answers: Answers) -> FastAPI:
+def annotating_app(study: PeopleStudy, answers: Answers, door: Door | None = None) -> FastAPI:
     app = FastAPI(title="attentest annotate", version=__version__, docs_url=None, redoc_url=None)
     tell_errors(app)
     _tell_database_errors(app)
     record, by_id = study.record, study.by_id
-    annotator = Depends(Door(answers))
+    annotator = Depends(door or Door(answers))
     # what the browser keeps answers under: of what annotators see anyway, not of the table with the conditions
     study_id = hashlib.sha256(" ".join(sorted(by_id)).encode()).hexdigest()[:16]
     order = lru_cache(maxsize=1000)(lambda name: order_for(study, name))
