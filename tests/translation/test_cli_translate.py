@@ -51,12 +51,21 @@ def test_train_and_translate(command: Command, files: tuple[Path, Path], tmp_pat
 
     scored = command("translate", run, "--test", "--json")
     assert set(json.loads(scored.out)["scores"]) == {"bleu", "chrf"}
+    lines.write_text("two dogs run\n\n犬 猫\n", encoding="utf-16")
+    told = json.loads(command("translate", run, "--file", lines, "--encoding", "utf-16", "--json").out)
+    assert [one["line"] for one in told["translations"]] == [1, 3]
+    assert any("1 of 3 lines are empty" in note for note in told["notes"])
+    assert any("no token that the model knows" in note for note in told["notes"])
 
     for arguments, message in (
         (("translate", run), "in one way: --text, --file or --test"),
         (("translate", run, "--text", "a", "--weights", "unifrom"), "did you mean 'uniform'"),
         (("translate", run, "--text", "a", "--site", "cross"), "--site and --head say where"),
         (("translate", run, "--text", " "), "All texts are empty"),
+        (("translate", run, "--file", lines), "--encoding utf-16"),
+        (("translate", run, "--file", source, "--out", source), "is an input; choose another file as --out"),
+        (("translate", run, "--file", tmp_path), "is a folder; expected a file of lines"),
+        (("train", source, "--target", target, "--score", "dot"), "--score is for the model luong, and this one is"),
         (("translate", run, "--file", lines, "--reference", out, "--beam", 0), "beam is 0"),
         (("translate", run, "--text", "a", "--given", kept), "--given goes with --weights given"),
         (("translate", tmp_path, "--text", "a"), "not the folder of a translation run"),

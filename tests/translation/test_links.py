@@ -56,6 +56,15 @@ def test_a_table_has_its_own_sentences(tmp_path: Path) -> None:
         read_links(tmp_path / "none.parquet")
 
 
+def test_a_space_that_does_not_break_is_a_word_without_letters(tmp_path: Path) -> None:
+    (pair,) = read_links(*written(tmp_path, "0-0 2-1\n", "a \xa0 b\n", "x y\n"))
+    assert pair.source == ("a", "\xa0", "b")
+    assert pair.sure == {(0, 0), (2, 1)}
+    shares = shares_of_words("a \xa0 b", [(0, 1), (4, 5)], pair.source)
+    assert shares is not None
+    assert shares.tolist() == [[1, 0, 0], [0, 0, 1]]
+
+
 @pytest.mark.parametrize(
     ("links", "said"),
     [

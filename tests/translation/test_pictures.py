@@ -112,7 +112,13 @@ def test_the_commands(command: Callable[..., Any], run: TranslationRun, tmp_path
     assert command("translate", run.path, "--text", "a <i>cat", "--compare", "--out", page).code == 0
     assert "a &lt;i&gt;cat" in page.read_text(encoding="utf-8")
     scored = command("translate", run.path, "--test", "--compare", "--json")
-    assert list(json.loads(scored.out)["bleu"]) == [OWN, *COMPARED]
+    scores = json.loads(scored.out)["scores"]
+    assert list(scores) == [OWN, *COMPARED]
+    alone = json.loads(command("translate", run.path, "--test", "--json").out)["scores"]
+    assert scores[OWN] == alone
+    assert set(alone) == {"bleu", "chrf"}
+    own, other = (command("show", run.path, "--text", TEXT, "--weights", "random", "--seed", n).out for n in (0, 5))
+    assert own != other
 
     for arguments, message in (
         (("show", run.path, run.path, "--text", "a"), "give one run"),

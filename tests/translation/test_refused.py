@@ -118,7 +118,7 @@ def test_fixed_random_weights_are_the_same_in_translations_and_trials(tmp_path: 
     again = run.translate(run.translations["source"].to_pylist())
     assert [one.text for one in again] == list(stored.values())
     subject = translation_subject(run)
-    assert spelled(subject, subject.translated(run.steps_of(OtherWeights(), ()))) == list(stored.values())
+    assert spelled(subject, subject.translated(run.steps_of(OtherWeights()))) == list(stored.values())
 
 
 def test_shares_stay_between_their_bounds() -> None:

@@ -18,9 +18,7 @@ from attentest.models.pretrained.precision import AUTO
 @command()
 def serve(
     runs: Annotated[list[Path], Argument(help="Folders of one or two runs or audits; nothing is written to them.")],
-    host: Annotated[
-        str, Option(help="Address to serve at; others than this machine's own are open to all.")
-    ] = "127.0.0.1",
+    host: Annotated[str, Option(help="Address to serve at; 0.0.0.0 lets other machines read the texts.")] = "127.0.0.1",
     port: Annotated[int, Option(help="Port to serve at; 0 takes any that is free.")] = 8000,
     device: Device = "auto",
     dtype: Dtype = AUTO,
@@ -30,15 +28,17 @@ def serve(
 
     need_web()
     from attentest.server.explorer.app import explorer_app
+    from attentest.server.explorer.background import examining
     from attentest.server.safety import Safety, hosts_of
     from attentest.server.serving import address_of, bound, run_server
     from attentest.training.run import choose_device
 
     chosen = choose_device(device)
     opened = [attentest.open_run(run).computed_in(dtype) for run in runs]
+    listening = bound(host, port)
     for run in opened:
         run.model.to(chosen)
     app = explorer_app(opened)
-    listening = bound(host, port)
     say(f"The explorer is at {address_of(listening)} (Ctrl-C ends it).")
-    run_server(Safety(app, hosts_of(host, listening.getsockname()[1])), listening)
+    with examining(app.state.examined):
+        run_server(Safety(app, hosts_of(host, listening.getsockname()[1])), listening)

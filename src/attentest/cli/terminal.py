@@ -22,9 +22,10 @@ def _note(console: Console, sentence: str) -> None:
 
 
 class TerminalListener(Listener):
-    """Shows stages as bars and notes as lines, on standard error; quiet shows nothing."""
+    """Shows stages as bars and notes as lines, on standard error; quiet shows nothing, but keeps the notes, too."""
 
     def __init__(self, quiet: bool = False) -> None:
+        self.notes: list[str] = []
         console = Console(stderr=True, quiet=quiet)
         self._bars = Progress(
             TextColumn("{task.description:>8}", markup=False),
@@ -51,6 +52,7 @@ class TerminalListener(Listener):
         self._bars.update(self._tasks[stage], completed=done, total=total)  # type: ignore[arg-type]
 
     def note(self, sentence: str) -> None:
+        self.notes.append(sentence)
         _note(self._bars.console, sentence)
 
 

@@ -30,5 +30,5 @@ def translation_maps(
     run = attentest.open_translation(runs[0])
     with TerminalListener() as listener:
         if texts:
-            return run.attend(texts, listener=listener, **how)
-        return run.heatmaps(n, ids=ids, choice=seed, listener=listener, **how)
+            return run.attend(texts, seed=seed, listener=listener, **how)
+        return run.heatmaps(n, ids=ids, choice=seed, seed=seed, listener=listener, **how)

@@ -11,7 +11,7 @@ from attentest.corpora.corpus import SPLITS, Corpus
 from attentest.corpora.encodings import check_encoding, without_mark
 from attentest.corpora.layouts.reading import need
 from attentest.errors import InputError, brief
-from attentest.files import is_file, name_of
+from attentest.files import is_file, is_folder, name_of
 from attentest.memory import check_memory
 
 _SHOWN = 5  # numbers of lines in a message
@@ -131,6 +131,8 @@ def _expect_same(source: Path, target: Path, lines: int, others: int) -> None:
 
 def read_lines(file: Path, encoding: str) -> list[str]:
     """The lines of a file, blank ones among them: their numbers say what belongs together."""
+    if is_folder(file):
+        raise InputError(f"{file} is a folder; expected a file of lines.")
     if not is_file(file):
         raise InputError(f"{file}: there is no such file.")
     check_memory(file.stat().st_size, str(file))

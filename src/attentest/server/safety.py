@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ipaddress
+import socket
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -12,6 +14,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES = 1_000_000  # of a request's body
+TOO_LARGE = 413, f"A request may have at most {MOST_BYTES:,} bytes."
+ANY_ADDRESS = "*"  # any number, but no name: a name can be made to lead here by the site of somebody else
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
@@ -58,17 +62,20 @@ class Safety:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        refused = self._refusal(scope)
+        refused, body = self._refusal(scope), b""
+        if refused is None:
+            body = await _body(receive)
+            refused = TOO_LARGE if len(body) > MOST_BYTES else None
         if refused is not None:
             status, why = refused
             await JSONResponse({"error": why}, status)(scope, receive, _with_headers(send))
             return
-        await self.app(scope, _limited(receive), _with_headers(send))
+        await self.app(scope, _given(body, receive), _with_headers(send))
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         host = headers.get("host", "")
-        if host.lower() not in self.hosts:
+        if not self._is_own(host.lower()):
             return 400, "This server answers under its own address only."
         if not self.bucket.takes((scope.get("client") or ("",))[0]):
             return 429, "Too many requests; wait a moment."
@@ -82,19 +89,33 @@ class Safety:
                 return 415, "Send JSON (content-type application/json)."
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > MOST_BYTES:
-            return 413, f"A request may have at most {MOST_BYTES:,} bytes."
+            return TOO_LARGE
         return None
 
+    def _is_own(self, host: str) -> bool:
+        name, port = _parted(host)
+        if name != ANY_ADDRESS and host in self.hosts:
+            return True
+        return f"{ANY_ADDRESS}{port}" in self.hosts and _is_address(name)
 
-def _limited(receive: Receive) -> Receive:
-    """A body that does not say how long it is may be no longer either: then the connection counts as closed."""
-    so_far = 0
+
+async def _body(receive: Receive) -> bytes:
+    """All of it, or as much as shows that it is too long, for it need not say how long it is."""
+    body = b""
+    while len(body) <= MOST_BYTES:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return body
+
+
+def _given(body: bytes, receive: Receive) -> Receive:
+    """The body as one message, then what comes after it: the client leaves."""
+    left: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Message:
-        nonlocal so_far
-        message = await receive()
-        so_far += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if so_far > MOST_BYTES else message
+        return left.pop() if left else await receive()
 
     return received
 
@@ -111,6 +132,29 @@ def _with_headers(send: Send) -> Send:
 
 
 def hosts_of(host: str, port: int) -> list[str]:
-    """What a browser may call this server by."""
-    names = {"127.0.0.1": ("127.0.0.1", "localhost"), "::1": ("[::1]", "localhost")}.get(host, (host,))
-    return [name if port == 80 else f"{name}:{port}" for name in names]
+    """What a browser may call this server by: the address that it is bound to and this machine's own names; where it is
+    bound to all addresses, any of them."""
+    ending = "" if port == 80 else f":{port}"
+    names = {"localhost", host}
+    if _is_address(host):
+        address = ipaddress.ip_address(host)
+        names = {"localhost"} if address.is_loopback or address.is_unspecified else set()
+        names |= {ANY_ADDRESS} if address.is_unspecified else {f"[{host}]" if address.version == 6 else host}
+        names |= set() if address.is_loopback else {socket.gethostname(), socket.getfqdn()}
+    elif host == "localhost":
+        names |= {"127.0.0.1", "[::1]"}
+    return sorted(f"{name.lower()}{ending}" for name in names)
+
+
+def _parted(host: str) -> tuple[str, str]:
+    """Name and port, which begins with a colon, of a Host header."""
+    name, colon, port = host.rpartition(":")
+    return (name, f":{port}") if colon and port.isdigit() else (host, "")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name[1:-1] if name.startswith("[") and name.endswith("]") else name)
+    except ValueError:
+        return False
+    return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -22,6 +22,16 @@ from attentest.training.settings import TrainingSettings
 from attentest.training.windows import scores_of
 
 
+class Ending(Protocol):
+    """When a training is over."""
+
+    @property
+    def epochs(self) -> int: ...
+
+    @property
+    def patience(self) -> int | None: ...
+
+
 @dataclass
 class Progress:
     """Where training stands: what a checkpoint holds beside the optimiser."""
@@ -30,13 +40,18 @@ class Progress:
     history: list[dict[str, Any]] = field(default_factory=list)
     best: dict[str, Tensor] = field(default_factory=dict)
 
-    def is_over(self, settings: TrainingSettings) -> bool:
+    def is_over(self, settings: Ending) -> bool:
         waited = self.epoch - self.best_epoch
         return self.epoch >= settings.epochs or (settings.patience is not None and waited >= settings.patience)
 
     @property
     def best_epoch(self) -> int:
-        return max(self.history, key=lambda row: (row["score"], -row["epoch"]))["epoch"] if self.history else 0
+        """Of those with the same score the one with the least validation loss where that is known, and the first."""
+
+        def goodness(row: dict[str, Any]) -> tuple[float, float, int]:
+            return row["score"], -row.get("dev_loss", 0.0), -row["epoch"]
+
+        return max(self.history, key=goodness)["epoch"] if self.history else 0
 
 
 Watch = Callable[[int, int], None]  # batches done, batches in all

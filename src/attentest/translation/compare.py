@@ -37,8 +37,8 @@ def compared(
     listener: Listener | None = None,
     **how: Any,
 ) -> list[Compared]:
-    """Each text under the own, uniform, random, permuted and top-dropped weights, of these sites and of this head
-    [all]; `how` are the search and the device."""
+    """Each text under the own, uniform, random, permuted and top-dropped weights, of these sites [those on the source,
+    as in the trials] and of this head [all]; `how` are the search and the device."""
     for name in ("weights", "given"):
         if name in how:
             raise InputError(f"`compare` translates with all kinds of weights; leave out `{name}`.")
@@ -48,7 +48,9 @@ def compared(
     found = {OWN: translated}
     for number, kind in enumerate(COMPARED):
         watch.progress("translate", number + 1, len(COMPARED) + 1)
-        found[kind] = run.translate(given, weights=kind, site=site, head=head, seed=seed, **how)
+        found[kind] = run.translate(
+            given, weights=kind, site=site or run.model.source_sites, head=head, seed=seed, **how
+        )
     watch.progress("translate", len(COMPARED) + 1, len(COMPARED) + 1)
     return [
         Compared(text, {name: translations[place].text for name, translations in found.items()})

@@ -50,7 +50,7 @@ def fit(
     progress = progress or Progress()
     train, dev = data.of_split("train"), data.of_split("dev")
     per_epoch = batches_of_an_epoch(data, settings)
-    while not _is_over(progress, settings):
+    while not progress.is_over(settings):
         epoch = progress.epoch + 1
         loss, tokens = 0.0, 0
         # all chance of an epoch hangs on (seed, epoch), so a resumed training repeats an unbroken one
@@ -82,11 +82,6 @@ def fit(
     model.load_state_dict(progress.best)
     model.eval()
     return progress
-
-
-def _is_over(progress: Progress, settings: TranslationTraining) -> bool:
-    waited = progress.epoch - progress.best_epoch
-    return progress.epoch >= settings.epochs or (settings.patience is not None and waited >= settings.patience)
 
 
 def batches_of_an_epoch(data: ParallelData, settings: TranslationTraining) -> int:

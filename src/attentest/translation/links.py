@@ -10,9 +10,10 @@ from pathlib import Path
 from attentest.columns import expect_columns, is_text
 from attentest.corpora.parallel import read_lines
 from attentest.errors import InputError, brief
-from attentest.files import read_foreign_table
+from attentest.files import expect_file, read_foreign_table
 
 Link = tuple[int, int]  # places of a source and of a target word, from 0
+_BLANKS = re.compile(r"[ \t\r\n]+")
 _LINK = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
 COLUMNS = ("source", "target", "alignment")
 
@@ -37,6 +38,7 @@ def read_links(
         expect_columns(table, dict.fromkeys(COLUMNS, is_text), path)
         columns = [table[name].to_pylist() for name in COLUMNS]
         return _pairs(columns[0], columns[1], columns[2], f"{path}, row", first)
+    expect_file(path)
     if source_words is None or target_words is None:
         raise InputError(
             f"{path} has links alone; give the tokenised sentences whose words they count, one in each line, as the "
@@ -57,9 +59,14 @@ def _pairs(
     sources: Sequence[str], targets: Sequence[str], links: Sequence[str], where: str, first: int
 ) -> list[LinkedPair]:
     return [
-        _pair(tuple(source.split()), tuple(target.split()), written.split(), f"{where} {number}", first)
+        _pair(_words(source), _words(target), written.split(), f"{where} {number}", first)
         for number, (source, target, written) in enumerate(zip(sources, targets, links, strict=True), 1)
     ]
+
+
+def _words(sentence: str) -> tuple[str, ...]:
+    """Cut at blanks alone: aligners count a no-break space that stands by itself as a word."""
+    return tuple(word for word in _BLANKS.split(sentence) if word)
 
 
 def _pair(

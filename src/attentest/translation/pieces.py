@@ -20,12 +20,13 @@ def shares_of_words(
 
     None where the words do not spell the text letter by letter, or where there is nothing to share.
     """
-    written, spelled = "".join(text.split()), "".join(words)
+    bare = ["".join(word.split()) for word in words]  # a no-break space may be a word to others, and has no letters
+    written, spelled = "".join(text.split()), "".join(bare)
     if not written or not spans or len(written) != len(spelled):
         return None
     if any(a != b and a.casefold() != b.casefold() for a, b in zip(written, spelled, strict=True)):
         return None
-    word_of = np.repeat(np.arange(len(words)), [len(word) for word in words])
+    word_of = np.repeat(np.arange(len(words)), [len(word) for word in bare])
     seen = np.cumsum([0, *(not character.isspace() for character in text)])  # letters before each place
     begins = seen[[start for start, _ in spans]]
     begins[0] = 0

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 
 _HEADER = ("source", "translation")
+_MOST_LOGITS = 20_000_000  # 80 MB, and a few times that in use
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,9 @@ class TranslationRun:
         model = self.model.to(where)
         ids = flat(sources.ids)
         found: dict[int, Translation] = {}
-        for places in by_length(ids.lengths, search.sentences):
+        # a beam keeps as many distributions as it has translations: no more at a time than memory takes
+        at_once = min(search.sentences, max(1, _MOST_LOGITS // (search.beam * model.target.num_embeddings)))
+        for places in by_length(ids.lengths, at_once):
             batch = make_sources(ids, places, keys).to(where)
             inputs = (model, batch.ids, batch.mask, batch.texts, steps_of)
             if search.beam == 1:

@@ -142,6 +142,12 @@ class TranslationSettings(NamedTuple):
         return found
 
 
+ONLY_FOR = {
+    "score": ("luong",),
+    "dimension": ("bahdanau", "luong"),
+    "heads": ("transformer",),
+    "wide": ("transformer",),
+}
 GROUPS: dict[str, type] = {"text": TranslationText, "model": TranslationModel, "training": TranslationTraining}
 
 

@@ -61,14 +61,19 @@ def judged_without_sinks(subject: Subject) -> Subject:
 
 
 def look_for_sinks(run: Run, device: str = "cpu", memory: int | None = None) -> SinkSearch:
-    subject = subject_of(run, device=device, memory=memory)
+    return sinks_of(subject_of(run, device=device, memory=memory), run.vocabulary.tokens)
+
+
+def sinks_of(subject: Subject, tokens: Sequence[str], at_once: int | None = None) -> SinkSearch:
+    """Of a model with these word pieces; `at_once` tokens are read at a time, or as many as fit."""
     rows = texts_for_sinks(subject.data)
     if not len(rows):
         return SinkSearch(0, False, [])
     sequences = subject.data.sequences
     weights: dict[int, np.ndarray] = {}
     predicted: dict[int, int] = {}
-    for reading in readings(subject.model, subject.data, rows, device, tokens_at_once(subject, {})):
+    at_once = at_once or tokens_at_once(subject, {})
+    for reading in readings(subject.model, subject.data, rows, subject.device, at_once):
         shown, lengths = reading.attention.float().cpu().numpy(), reading.lengths.tolist()
         for row, own, length, told in zip(reading.rows, shown, lengths, reading.predicted.tolist(), strict=True):
             weights[int(row)], predicted[int(row)] = own[:length], told
@@ -78,7 +83,6 @@ def look_for_sinks(run: Run, device: str = "cpu", memory: int | None = None) -> 
     )
     classes = np.array([predicted[row] for row in rows.tolist()])
     found = find_sinks(chosen, np.concatenate([weights[row] for row in rows.tolist()]), classes)
-    tokens = run.vocabulary.tokens
     return SinkSearch(len(rows), enough_texts(classes), [_told(sink, tokens) for sink in found])
 
 

@@ -6,25 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from attentest.models.hierarchical import SENTENCE
 from attentest.server.explorer.asked import Reference
 from attentest.server.explorer.numbers import sent
 from attentest.server.explorer.opened import Looked, Opened
+from attentest.server.explorer.picked import check_query, has_queries, not_draggable, shown_weights
+from attentest.server.explorer.sinks import sinks_among
+from attentest.server.explorer.weighing import adversary_method
 from attentest.text.items import NO_TEXT
+from attentest.trials.reading import Reading
 
-SEVERAL = "There are several rows of weights here, one for each head or query; choose the last site and one head."
-OTHER_VIEW = "What is shown is worked out of the weights of several layers, so it cannot be changed itself."
+MOST_NUMBERS = 250_000  # of token_logits that are sent: 3 MB; more classes or tokens are decoded over the wire
 
 
 def state_of(opened: Opened, number: int, asked: Reference) -> dict[str, Any]:
     looked = opened.look(asked)
-    reading, items, run = looked.reading, looked.items, opened.run
+    check_query(asked, looked)
+    items, run = looked.items, opened.run
+    reading = looked.reading if looked.glance is None else None
+    within = None if reading is None else reading.within
     stored = run.predictions.slice(looked.row, 1).to_pylist()[0] if looked.row is not None else {}
     gaps, tail = _gaps(looked)
     why = not_draggable(asked, looked)
-    weights = sent(one_row(looked) if why is None else reading.attention[0])
-    shares = None if reading.shares is None or why is not None else sent(reading.shares[0])
     texts = items.texts
-    affine = why is None and reading.token_logits is not None and reading.bias is not None
+    site = asked.site or opened.sites[-1]
     second = np.flatnonzero(texts == 1)
     return {
         "run": number,
@@ -34,41 +39,39 @@ def state_of(opened: Opened, number: int, asked: Reference) -> dict[str, Any]:
         "second": looked.texts[1],
         "label": stored.get("label"),
         "cut": looked.cut,
-        "site": asked.site or opened.sites[-1],
+        "window": asked.window,
+        "windows": looked.windows,
+        "site": site,
         "head": asked.head,
+        "query": asked.query,
+        "queries": has_queries(looked),
         "view": asked.view,
         "tokens": list(items.tokens),
         "gaps": gaps,
         "tail": tail,
         "special": (texts == NO_TEXT).astype(int).tolist() if asked.special else None,
-        "sink": None,
-        "unknown": [int(token not in run.vocabulary) for token in items.tokens]
-        if len(opened.sites) == 1 or run.is_pretrained or asked.site == opened.sites[0]
-        else None,
+        "sink": sinks_among(opened, looked),
+        "unknown": None if site == SENTENCE else [int(token not in run.vocabulary) for token in items.tokens],
         "second_from": int(second[0]) if len(second) else None,
         "rationale": looked.rationale,
-        "within": None if reading.within is None else reading.within[0].tolist(),
+        "within": None if within is None else within[0].tolist(),
         "classes": run.classes,
-        "weights": weights,
-        "probabilities": sent(reading.probabilities[0]),
-        "affine": {"token_logits": sent(reading.token_logits[0]), "bias": sent(reading.bias)}
-        if affine and reading.token_logits is not None and reading.bias is not None
-        else None,
-        "shares": shares,
+        "weights": sent(shown_weights(asked, looked)),
+        "probabilities": sent(looked.probabilities),
+        "affine": _affine(reading) if why is None and reading is not None else None,
+        "shares": None if reading is None or within is None else sent(reading.attention[0]),
         "draggable": why is None,
         "why": why,
+        "adversary": adversary_method(looked) if why is None else None,
     }
 
 
-def not_draggable(asked: Reference, looked: Looked) -> str | None:
-    """Why other weights cannot be put in the place of those that are shown."""
-    if asked.view not in (None, "row"):
-        return OTHER_VIEW
-    return SEVERAL if looked.reading.inner.numel() > 1 else None
-
-
-def one_row(looked: Looked) -> Any:
-    return looked.reading.weights[0].flatten(0, -2)[0] if looked.reading.inner else looked.reading.weights[0]
+def _affine(reading: Reading) -> dict[str, Any] | None:
+    """What the page needs to compute predictions itself."""
+    logits, bias = reading.token_logits, reading.bias
+    if logits is None or bias is None or logits.numel() > MOST_NUMBERS:
+        return None
+    return {"token_logits": sent(logits[0]), "bias": sent(bias)}
 
 
 def _gaps(looked: Looked) -> tuple[list[str], str]:

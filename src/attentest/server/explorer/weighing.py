@@ -13,34 +13,51 @@ from attentest.measures.divergences import jsd, tvd
 from attentest.server.explorer.asked import Measured, Reference, Weighed, reference
 from attentest.server.explorer.numbers import sent
 from attentest.server.explorer.opened import Looked, Opened
-from attentest.server.explorer.state import not_draggable, one_row
+from attentest.server.explorer.picked import check_query, has_queries, not_draggable, row_at
 from attentest.trials.adversary import EXACT, InstanceAdversary
 from attentest.trials.scores import ScoreSettings, require_usable, score
+
+ONE_OF_MANY = "Adversaries are searched for where the prediction reads one row of weights: at the last site."
 
 
 def decoded(opened: Opened, asked: Weighed) -> dict[str, Any]:
     looked = _changeable(opened, asked)
-    return _under(looked, _normalised(looked, asked.weights))
+    return _under(asked, looked, _normalised(asked, looked))
 
 
 def adversary(opened: Opened, asked: Reference) -> dict[str, Any]:
     looked = _changeable(opened, asked)
-    epsilon = 0.05 if opened.data.corpus.answers is not None else 0.01
+    if adversary_method(looked) is None:
+        raise InputError(ONE_OF_MANY)
+    epsilon = epsilon_of(opened)
     with torch.no_grad():
         found = InstanceAdversary(epsilon=epsilon).furthest(looked.reading)
-    weights = found.weights[0].flatten(0, -2)[0] if looked.reading.inner else found.weights[0]
+    weights = found.weights[(0, *row_at(asked, looked))]
     return {
         "weights": sent(weights),
-        **_under(looked, weights.double()),
+        **_under(asked, looked, weights.double()),
         "exact": found.method == EXACT,
         "within_tvd": epsilon,
     }
+
+
+def adversary_method(looked: Looked) -> str | None:
+    """How it is found; None where it cannot be."""
+    if has_queries(looked):
+        return None
+    return EXACT if looked.reading.margins is not None else "search"
+
+
+def epsilon_of(opened: Opened) -> float:
+    """How far an adversary may move the prediction (Jain & Wallace 2019)."""
+    return 0.05 if opened.data.corpus.answers is not None else 0.01
 
 
 def measured(opened: Opened, asked: Measured) -> dict[str, Any]:
     if asked.measure not in opened.measures:
         raise unknown_name("importance measure", asked.measure, opened.measures)
     looked = opened.look(reference(asked))
+    check_query(asked, looked)
     require_usable(looked.reading.model, (asked.measure,), looked.reading.site)
     found = score(looked.reading, asked.measure, ScoreSettings())
     return {"measure": asked.measure, "scores": sent(found[0]), "of": "predicted class"}
@@ -48,19 +65,24 @@ def measured(opened: Opened, asked: Measured) -> dict[str, Any]:
 
 def _changeable(opened: Opened, asked: Reference) -> Looked:
     looked = opened.look(reference(asked))
+    check_query(asked, looked)
     why = not_draggable(asked, looked)
     if why is not None:
         raise InputError(why)
     return looked
 
 
-def _normalised(looked: Looked, given: list[float]) -> Tensor:
+def own_row(asked: Reference, looked: Looked) -> Tensor:
+    return looked.reading.weights[(0, *row_at(asked, looked))]
+
+
+def _normalised(asked: Weighed, looked: Looked) -> Tensor:
     """Summing to 1, within each part where a text has some."""
-    own = one_row(looked)
+    given, own = asked.weights, own_row(asked, looked)
     if len(given) != len(own):
         raise InputError(f"{len(given)} weights were given; the text has {len(own)} tokens.")
     if not all(math.isfinite(weight) and 0 <= weight <= 1e9 for weight in given):
-        raise InputError("Every weight must be a number of at least 0.")
+        raise InputError("Every weight must be a number from 0 to 1e9.")
     weights = torch.tensor(given, dtype=torch.float64)
     part = (
         torch.zeros(len(given), dtype=torch.long) if looked.reading.within is None else looked.reading.within[0].cpu()
@@ -72,21 +94,25 @@ def _normalised(looked: Looked, given: list[float]) -> Tensor:
 
 
 @torch.no_grad()
-def _under(looked: Looked, weights: Tensor) -> dict[str, Any]:
+def _under(asked: Reference, looked: Looked, weights: Tensor) -> dict[str, Any]:
     reading = looked.reading
-    own, other = (_probabilities(looked, one) for one in (one_row(looked).double().cpu(), weights.cpu()))
+    rows = own_row(asked, looked).double().cpu(), weights.cpu()
+    other = _probabilities(asked, looked, rows[1])
+    affine = reading.token_logits is not None
+    own = _probabilities(asked, looked, rows[0]) if affine else reading.probabilities[0].double().cpu()
     parts = 1 if reading.within is None else int(reading.within.max()) + 1
     return {
         "probabilities": sent(other),
         "tvd": float(tvd(own, other)),
-        "jsd": float(jsd(one_row(looked).double().cpu(), weights.cpu(), parts)),
+        "jsd": float(jsd(*rows, parts)),
     }
 
 
-def _probabilities(looked: Looked, weights: Tensor) -> Tensor:
+def _probabilities(asked: Reference, looked: Looked, weights: Tensor) -> Tensor:
     """In double precision where the decoder is affine, as the page computes them itself."""
     reading = looked.reading
     if reading.token_logits is not None and reading.bias is not None:
         return (weights @ reading.token_logits[0].double().cpu() + reading.bias.double().cpu()).softmax(-1)
-    given = weights.to(reading.weights).view(1, 1, *[1] * len(reading.inner), -1)
-    return reading.decode(given)[0, 0].softmax(-1).double().cpu()
+    every = reading.weights.clone()
+    every[(0, *row_at(asked, looked))] = weights.to(every)
+    return reading.decode(every.unsqueeze(1))[0, 0].softmax(-1).double().cpu()

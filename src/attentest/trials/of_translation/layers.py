@@ -108,6 +108,7 @@ class TranslationLayers(TranslationTrial):
         notes = (
             [f"BLEU is that of {translated:,} of {len(table):,} pairs (`decode`)."] if translated < len(table) else []
         )
+        notes.append("The layer that matters most was chosen on these pairs, so its figure is somewhat too large.")
         return Conclusion(self._answer(summary, sites), summary, notes + about_intervals(translated))
 
     def _answer(self, summary: Mapping[str, Estimate], sites: tuple[str, ...]) -> str:

@@ -112,8 +112,7 @@ class TranslationUniform(TranslationTrial):
         scores = bars(
             [row for group, key in named.items() for row in interval(group, summary[key])],
             "BLEU (0–100)",
-            "BLEU with the model's own weights on the source and with other weights, with 95 % intervals, as in "
-            "Vashishth et al. 2019, Fig. 1.",
+            "BLEU with the model's own weights on the source and with other weights at inference, with 95 % intervals.",
             "weights on the source",
             domain=None,
         )

@@ -42,7 +42,7 @@ def function_words(run: TranslationRun, language: str, most: int, file: str) -> 
     tokens = run.target_tokens
     references = _words(tokens, run.translations["reference"].to_pylist(), run.record.text.lower)
     known = language_of(references) if language == AUTO else language
-    if known in LISTS:
+    if known is not None and known in LISTS:
         return FunctionWords(LISTS[known], f"the list of {NAMES[known]} ones", any_case=True)
     if isinstance(tokens, WordTokens):
         often = [word for word in tokens.known[len(SPECIAL) :] if not is_mark(word)]
