@@ -72,6 +72,7 @@ RIGHT = {
     "show": ("@run@",),
     "serve": ("@run@", "--port", "0"),
     "annotate create": ("@run@", "--out", "@out@"),
+    "annotate serve": ("@people@", "--port", "0"),
     "annotate report": ("@people@",),
     "annotate export": ("@people@", "--out", "@out@/answers.csv"),
     "annotate import": ("@people@", "@answers@"),
@@ -93,6 +94,7 @@ ARGUMENTS = {  # places in RIGHT
     ("show", "runs"): 0,
     ("serve", "runs"): 0,
     ("annotate create", "run"): 0,
+    ("annotate serve", "folder"): 0,
     ("annotate report", "folder"): 0,
     ("annotate export", "folder"): 0,
     ("annotate import", "folder"): 0,
@@ -111,7 +113,10 @@ TO_WRITE = {
     *(("annotate report", "html"), ("annotate export", "out")),
 }
 # any text can be right, or it counts with other options alone
-FREE: set[str | tuple[str, str]] = {"address", "name", "data_dir", ("show", "text"), ("translate", "text")}
+FREE: set[str | tuple[str, str]] = {
+    *("address", "name", "data_dir", "annotators"),
+    *(("show", "text"), ("translate", "text")),
+}
 BOUNDS: dict[str, tuple[str, ...]] = {  # of numbers that are no settings; more rows or texts than there are, are all
     "rows": ("-1", "0", "9"),
     "texts": ("-1", "0"),

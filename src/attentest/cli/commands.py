@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from attentest.cli import (  # they register themselves
+    annotating,
     calibration,
     exports,
     lists,
@@ -17,6 +18,7 @@ from attentest.cli import (  # they register themselves
 from attentest.cli.app import app
 
 __all__ = [
+    "annotating",
     "app",
     "calibration",
     "exports",

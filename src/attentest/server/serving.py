@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 from collections.abc import Iterator
 
 import uvicorn
@@ -47,6 +48,7 @@ def run_server(app: ASGIApp, listening: socket.socket) -> None:
         limit_concurrency=1000,
         ws="none",
     )
+    sys.stdout.flush()  # where it is, also into a file or a pipe
     _Server(config).run(sockets=[listening])
 
 

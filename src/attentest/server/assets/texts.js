@@ -58,11 +58,12 @@ export const textList = (number, run, wanted, { choose, current, changed }) => {
     load();
     changed();
   };
-  const search = made("input", { type: "search", placeholder: "words or an id", maxLength: 200, value: wanted.q });
+  const search = made("input", { type: "search", placeholder: "words, an id or a label", maxLength: 200, value: wanted.q });
   search.addEventListener("input", afterPause(() => again({ q: search.value }), 200));
   const sorts = run.sorts.map((name) => [name, SORT_NAMES[name] ?? name]);
   const box = made("section", { className: "texts-list", "aria-label": `Texts of ${run.name}` },
     made("div", { className: "controls" }, labelled("Search", search), choice("Sort by", sorts, wanted.sort, (sort) => again({ sort })), tickBox("largest first", wanted.descending, (descending) => again({ descending }))),
+    ...Object.entries(run.not_sorted ?? {}).map(([name, why]) => made("p", { className: "about" }, `Not sorted by ${SORT_NAMES[name] ?? name}: ${why}`)),
     said, list, made("div", { className: "tools" }, back, on, count));
   if (!run.sorts.includes(wanted.sort)) wanted.sort = "corpus";
   load();

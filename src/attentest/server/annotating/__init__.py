@@ -1,0 +1,1 @@
+"""A page on which annotators answer whether the marked words are relevant."""
