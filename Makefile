@@ -1,7 +1,8 @@
 # Every target sets up .venv itself when it is not there.
 PYTHON ?= python3
 BIN := .venv/bin
-ANYWHERE = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' --ignore=tests/hostile --ignore=tests/test_signals.py $(TESTS)
+ANYWHERE = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m 'not slow' $(KNOW_NO_KERNELS:%=--ignore=tests/%) $(TESTS)
+KNOW_NO_KERNELS := hostile exports surface test_signals.py test_docs.py test_english.py
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: install demo test test-slow test-anywhere wheel-test lint docs calibration bench real-models reproduce clean
@@ -28,7 +29,7 @@ test: .venv/ready
 test-slow: .venv/ready
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -q -m slow $(TESTS)
 
-# the fast tests on the kernels of a CPU without AVX-512, and of one without AVX; damage and signals know no kernels
+# the fast tests on the kernels of a CPU without AVX-512, and of one without AVX; damage, signals and docs know no kernels
 test-anywhere: .venv/ready
 	ATEN_CPU_CAPABILITY=avx2 $(ANYWHERE)
 	ATEN_CPU_CAPABILITY=default $(ANYWHERE)
