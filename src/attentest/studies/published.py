@@ -16,6 +16,7 @@ from attentest.trials.cells import Cell
 
 WORDS = ("paper", "table", "corpus", "model", "variant", "measure", "trial", "note")
 TOLERANCE = 0.05  # of tables that state no other
+SAMPLES = {"yelp_stars_sample": "yelp", "yahoo_answers_sample": "yahoo_answers"}  # as the papers name the whole of it
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def _tolerance(theirs: Published, tolerances: Mapping[str, float]) -> float:
 def _corpus(name: str) -> str:
     """Papers that prepared the same texts otherwise are set beside Jain & Wallace's preparation, too; and the languages
     of translations are not part of a name."""
-    return name.removesuffix("_jw").removesuffix("_en_de")
+    return SAMPLES.get(name, name.removesuffix("_jw").removesuffix("_en_de"))
 
 
 def _variant(name: str) -> str:
