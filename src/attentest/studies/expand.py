@@ -364,7 +364,7 @@ class _Block:
             model=self._model_name(),
             projection=self.model.get("projection", "softmax"),
             seed=self.seed,
-            first=self.seed == self.study.seeds[0] and not self.again,
+            compared=not self.again,
         )
 
     def _model_name(self) -> str:
