@@ -176,7 +176,7 @@ def pool(model: str, by_seed: BySeed) -> dict[Place, OverSeeds]:
     """The cells of one corpus over seeds, by model, variant and measure."""
     gathered: dict[Place, list[Cell]] = {}
     for cells in by_seed.values():
-        last = {(c.model or model, _variant(c.variant), c.measure): c for c in cells}  # one a seed
+        last = {(c.model or model, variant_name(c.variant), c.measure): c for c in cells}  # one a seed
         for place, cell in last.items():
             gathered.setdefault(place, []).append(cell)
     pooled = {place: over_seeds(some) for place, some in gathered.items()}
@@ -184,7 +184,7 @@ def pool(model: str, by_seed: BySeed) -> dict[Place, OverSeeds]:
 
 
 def _compared(theirs: Published, ours: Mapping[Place, OverSeeds], tolerances: Mapping[str, float]) -> CellComparison:
-    variant, convention = _variant(theirs.variant), _convention(theirs, tolerances)
+    variant, convention = variant_name(theirs.variant), _convention(theirs, tolerances)
     mine = ours.get((theirs.model, variant, theirs.measure))
     if mine is None:
         return CellComparison(theirs, None, None, convention=convention)
@@ -200,7 +200,7 @@ def estimates(ours: Mapping[Place, OverSeeds]) -> Any:
 
     def lookup(place: Place) -> Estimate | None:
         model, variant, measure = place
-        found = ours.get((model, _variant(variant), measure))
+        found = ours.get((model, variant_name(variant), measure))
         return None if found is None else found.estimate
 
     return lookup
@@ -213,7 +213,7 @@ def in_table(paper: str, corpus: str, table: str) -> dict[Place, Published]:
     difference between cells of two of them is nobody's.
     """
     return {
-        (c.model, _variant(c.variant), c.measure): c
+        (c.model, variant_name(c.variant), c.measure): c
         for c in published(paper)
         if c.table == table and _corpus(c.corpus) == _corpus(corpus)
     }
@@ -234,7 +234,7 @@ def _corpus(name: str) -> str:
     return name.removesuffix("_jw").removesuffix("_en_de")
 
 
-def _variant(name: str) -> str:
+def variant_name(name: str) -> str:
     """λ as a number: 5e-4 and 0.0005 are the same setting."""
     head, equals, number = name.partition("lambda=")
     try:
