@@ -8,6 +8,7 @@ with a corpus: `make reproduce ONLY=wen2022/sst`.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,10 +20,11 @@ from attentest.engine.local import LocalPool
 from attentest.engine.scheduler import Runner, run_plan
 from attentest.engine.store import Store
 from attentest.errors import unknown_name
-from attentest.studies import PAPERS, find_study
+from attentest.studies import PAPERS
 from attentest.studies.published import same_corpus
 from attentest.studies.reproduction.harvest import Harvest, left_of, mark_stale, needed_by
 from attentest.studies.reproduction.markdown import write_page
+from attentest.studies.reproduction.plan import paper_study
 from attentest.studies.reproduction.units import Group, Unit, plan_group
 
 ROOT = Path(__file__).parents[1]
@@ -37,7 +39,11 @@ class Work:
     group: Group
     left: list[Unit]
     stale: int  # rows
-    seconds: float  # on one core, as the plan estimates it
+    steps: dict[str, float]  # that are missing: key -> seconds on one core, as the plan estimates them
+
+    @property
+    def seconds(self) -> float:
+        return sum(self.steps.values())
 
     @property
     def name(self) -> str:
@@ -89,11 +95,11 @@ def chosen(only: Sequence[str]) -> Iterator[tuple[str, str]]:
         paper, _, corpus = name.partition("/")
         if paper not in PAPERS:
             raise unknown_name("paper", paper, PAPERS)
-        corpora = find_study(paper).corpora
+        corpora = paper_study(paper).corpora
         if corpus and not any(same_corpus(corpus, one) for one in corpora):
             raise unknown_name(f"corpus of {paper}", corpus, corpora)
     for paper in PAPERS:
-        for corpus in find_study(paper).corpora:
+        for corpus in paper_study(paper).corpora:
             asked = (name.partition("/")[::2] for name in names)
             if not names or any(paper == p and (not c or same_corpus(c, corpus)) for p, c in asked):
                 yield paper, corpus
@@ -108,7 +114,7 @@ def _work(paper: str, corpus: str, store: Store, given: argparse.Namespace, told
     stale, left = mark_stale(group, given.folder), left_of(group, given.folder)
     done = {step.key for step in group.plan if store.has(step.key)}
     steps = needed_by(group.plan, [step for unit in left for step in unit.results.values()], done)
-    return Work(group, left, stale, sum(step.seconds for step in steps))
+    return Work(group, left, stale, {step.key: step.seconds for step in steps})
 
 
 def _print_left(works: Sequence[Work], told: Told, workers: int | None) -> None:
@@ -116,12 +122,15 @@ def _print_left(works: Sequence[Work], told: Told, workers: int | None) -> None:
         print(work)
     for name, why in told.missing.items():
         print(f"{name}: cannot be run: {why}")
-    papers = dict.fromkeys(work.group.paper for work in works)
-    for paper in papers:
-        print(f"{paper}: {_time(sum(work.seconds for work in works if work.group.paper == paper))} left in all")
-    cores = workers or 2
-    total = sum(work.seconds for work in works)
+    for paper in dict.fromkeys(work.group.paper for work in works):
+        print(f"{paper}: {_time(_together([work for work in works if work.group.paper == paper]))} left in all")
+    total, cores = _together(works), workers or os.cpu_count() or 1
     print(f"all: {_time(total)} left on one core, {_time(total / cores)} on {cores}", flush=True)
+
+
+def _together(works: Sequence[Work]) -> float:
+    """Papers share steps, which are run once."""
+    return sum({key: seconds for work in works for key, seconds in work.steps.items()}.values())
 
 
 def _run(works: Sequence[Work], store: Store, given: argparse.Namespace, told: Told) -> None:

@@ -4,7 +4,7 @@ figure."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,11 +13,11 @@ from attentest.engine.scheduler import Watcher
 from attentest.engine.store import MANIFEST, Store
 from attentest.files import read_json
 from attentest.locks import locked
-from attentest.studies.comparable import REQUIREMENTS
-from attentest.studies.published import published, same_corpus, variant_name
-from attentest.studies.reproduction.plan import BUDGET, first_model, study_of
+from attentest.studies.published import variant_name
+from attentest.studies.reproduction.plan import BUDGET
 from attentest.studies.reproduction.rows import OurRow, UnitRow, read_rows, read_units, write_rows, write_units
 from attentest.studies.reproduction.units import Group, Unit
+from attentest.studies.reproduction.wanted import is_wanted, wanted_places
 from attentest.studies.result_cells import cells_of_result, comparable_cells
 from attentest.studies.results import RUN
 from attentest.training.run import Run
@@ -74,12 +74,12 @@ def rows_of(unit: Unit, store: Store) -> list[OurRow]:
     folders = {ref: store.fetch(step.key) for ref, step in unit.results.items()}
     run = next(folder for ref, folder in folders.items() if ref.kind == RUN)
     classes = [] if is_translation_run(run) else Run(run).classes
-    is_wanted = wanted(unit.paper, unit.corpus)
+    places = wanted_places(unit.paper, unit.corpus)
     found: dict[tuple[str, str, str], OurRow] = {}
     for ref, folder in folders.items():
         for model, cells in comparable_cells(ref, cells_of_result(ref, folder, classes)).items():
             for cell in cells:
-                if is_wanted(model, cell) and math.isfinite(cell.value):
+                if is_wanted(unit.paper, places, model, cell) and math.isfinite(cell.value):
                     found[(model, variant_name(cell.variant), cell.measure)] = _row(unit, model, cell)
     return list(found.values())
 
@@ -101,21 +101,6 @@ def _row(unit: Unit, model: str, cell: Cell) -> OurRow:
         corpus_hash=unit.corpus_hash,
         settings=unit.settings,
         key=unit.key,
-    )
-
-
-def wanted(paper: str, corpus: str) -> Callable[[str, Cell], bool]:
-    """Whether a cell of a model is kept: it is published, or a direction or a rule asks for it."""
-    study = study_of(paper, corpus)
-    sides = [side for direction in study.directions for side in (direction.more, direction.less)]
-    first = first_model(study)
-    places = {
-        *((c.model, variant_name(c.variant), c.measure) for c in published(paper) if same_corpus(c.corpus, corpus)),
-        *((side.model or first, variant_name(side.variant), side.measure) for side in sides if side.number is None),
-    }
-    rules = {(needed.variant, needed.measure) for needed in REQUIREMENTS if needed.paper == paper}
-    return lambda model, cell: (
-        (model, variant_name(cell.variant), cell.measure) in places or (cell.variant, cell.measure) in rules
     )
 
 

@@ -54,7 +54,7 @@ def _summary(found: Reproduction) -> str:
     within, uncomparable = (sum(cell.status == one for cell in cells) for one in (WITHIN, NOT_COMPARABLE))
     fixed = sum(cell.compared.within_convention for cell in compared)
     sources = Counter(cell.compared.tolerance.source for cell in compared if cell.compared.tolerance)
-    told = ", ".join(f"{sources[one]} by the {one}" for one in (PRINTED, SPREAD, CONVENTION) if sources[one])
+    told = ", ".join(f"{sources[one]} by {one}" for one in (PRINTED, SPREAD, CONVENTION) if sources[one])
     lines = [
         "## Summary",
         "",
@@ -98,7 +98,7 @@ def _count_line(paper: str, corpus: str, cells: Sequence[CellState]) -> str:
 
 
 def _times(found: Reproduction) -> Iterator[str]:
-    yield "Time of one core behind these figures (what two papers share counts for both):"
+    yield "Time that the steps behind these figures took, each on one core (what two papers share counts for both):"
     yield ""
     yield from _table_head(("paper", "units", "hours"))
     for paper in found.papers:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from attentest.corpora.benchmarks import BENCHMARKS
@@ -19,9 +20,15 @@ SEEDS = 3  # trainings behind each figure …
 FEWER_SEEDS = {"imdb_jw": 1, "snli": 1, "multi30k_en_de": 1}  # … but for corpora whose trainings take hours
 
 
+@cache
+def paper_study(paper: str) -> Study:
+    """As its YAML is now, at the budget; read once."""
+    return with_budget(find_study(paper), BUDGET)
+
+
 def study_of(paper: str, corpus: str, seeds: int | None = None) -> Study:
     """A paper's study on one corpus; a study that names several seeds itself has those."""
-    study = with_budget(find_study(paper), BUDGET)
+    study = paper_study(paper)
     count = seeds or FEWER_SEEDS.get(corpus, SEEDS)
     own = study.seeds if len(study.seeds) > 1 and seeds is None else tuple(range(count))
     return replace(study, corpora=(corpus,), seeds=own)

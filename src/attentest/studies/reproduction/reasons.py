@@ -98,7 +98,5 @@ def _reason(path: Path, kind: str, entry: Any) -> Reason:
             raise InputError(f"{path}: a reason under '{kind}' lacks `{name}`.")
     found = Reason(**entry)
     if not found.pattern:
-        raise InputError(
-            f"{path}: a reason under '{kind}' must name a paper, table, corpus, model, variant or measure."
-        )
+        raise InputError(f"{path}: a reason under '{kind}' must name at least one of {', '.join(_PATTERNS)}.")
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from attentest.errors import InputError
-from attentest.studies import PAPERS, find_study
+from attentest.studies import PAPERS
 from attentest.studies.comparable import Place
 from attentest.studies.directions import Replication, examine, printed_by
 from attentest.studies.published import (
@@ -26,7 +26,7 @@ from attentest.studies.published import (
     variant_name,
 )
 from attentest.studies.reproduction import reasons as written
-from attentest.studies.reproduction.plan import current_settings, first_model, study_of, task_of
+from attentest.studies.reproduction.plan import current_settings, first_model, paper_study, study_of, task_of
 from attentest.studies.reproduction.reasons import NO_DATA, Reason, Reasons, read_reasons
 from attentest.studies.reproduction.rows import UNITS, OurRow, UnitRow, read_rows, read_units
 from attentest.trials.cells import Cell
@@ -87,7 +87,7 @@ def read_reproduction(folder: Path) -> Reproduction:
 
 
 def paper_state(paper: str, rows: Sequence[OurRow], reasons: Reasons) -> PaperState:
-    study = find_study(paper)
+    study = paper_study(paper)
     kept = [row for corpus in study.corpora for row in _usable(paper, corpus, rows)]
     ours = _by_model(kept)
     stale = _stale_places(kept)

@@ -13,6 +13,7 @@ from attentest.engine.plan import Plan, Step
 from attentest.studies.expand import StudyPlan, add_corpus, models_of_kind
 from attentest.studies.expand_translation import add_translations
 from attentest.studies.reproduction.plan import BUDGET, settings_of, study_of
+from attentest.studies.reproduction.wanted import wanted_places
 from attentest.studies.results import EXPERIMENT, RUN, TRIAL, ResultRef
 
 KEPT = (RUN, TRIAL, EXPERIMENT)  # results that have figures
@@ -55,10 +56,12 @@ def plan_group(paper: str, corpus: str, data_dir: Path | None = None, seeds: int
     loaded, plan = load(corpus, **options), Plan()
     add = add_translations if loaded.kind == "generation" else add_corpus
     units: list[Unit] = []
+    asked = {model for model, _, _ in wanted_places(paper, corpus)}
     for model in models_of_kind(study, loaded.kind):
         found = StudyPlan(replace(study, models=(model,)), BUDGET, plan=plan)
         add(found, corpus, options, loaded)
-        units += _units(paper, corpus, found, settings_of(study, model))
+        if any(ref.model in asked for ref in found.results):  # of others no figure is published
+            units += _units(paper, corpus, found, settings_of(study, model))
     return Group(paper, corpus, tuple(units), plan)
 
 
