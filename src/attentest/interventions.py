@@ -22,6 +22,7 @@ Weights = Float[Tensor, "batch *rows tokens"]
 Mask = Bool[Tensor, "batch tokens"]
 Rows = Int[np.ndarray, "batch"]
 Parts = Int[Tensor, "batch tokens"]
+RANDOM_SENTENCES, PERMUTED_SENTENCES = "random weights of sentences", "permuted weights of sentences"  # purposes
 
 
 def uniform_weights(mask: Mask, dtype: torch.dtype, within: Parts | None = None, inner: Sequence[int] = ()) -> Weights:
@@ -31,22 +32,40 @@ def uniform_weights(mask: Mask, dtype: torch.dtype, within: Parts | None = None,
 
 
 def random_weights(
-    mask: Mask, rows: Rows, seed: int, dtype: torch.dtype, within: Parts | None = None, inner: Sequence[int] = ()
+    mask: Mask,
+    rows: Rows,
+    seed: int,
+    dtype: torch.dtype,
+    within: Parts | None = None,
+    inner: Sequence[int] = (),
+    purpose: str = "random weights",
 ) -> Weights:
     """U(0, 1) for each token, normalised (Vashishth et al. 2019 §4.1)."""
     shape = (*inner, mask.shape[1])
-    drawn = torch.from_numpy(1 - keyed_rows(seed, "random weights", rows, shape)).to(mask.device)
+    drawn = torch.from_numpy(1 - keyed_rows(seed, purpose, rows, shape)).to(mask.device)
     drawn = drawn * in_rows(mask, inner)
     return (drawn / sums_within(drawn, within)).to(dtype)
 
 
-def random_for_all(sequences: Sequences, seed: int) -> Float[np.ndarray, "tokens"]:
-    """The same for every token of many texts, in the layout of `sequences`."""
+def random_for_all(
+    sequences: Sequences, seed: int, sentences: Int[np.ndarray, "tokens"] | None = None
+) -> Float[np.ndarray, "tokens"]:
+    """The same for every token of many texts, in the layout of `sequences`.
+
+    With the numbers of their `sentences`, weights within each sentence and weights of the sentences are drawn, and a
+    token's is the product: its share of the text, from which both can be told.
+    """
     rows = np.arange(len(sequences))
     found = []
     for some in np.array_split(rows, max(1, len(rows) // 1000)):
         mask = torch.from_numpy(sequences.padded(some)[1])
-        found.append(random_weights(mask, some, seed, torch.float32)[mask].numpy())
+        within = None if sentences is None else torch.from_numpy(sequences.padded(some, sentences)[0]).long()
+        weights = random_weights(mask, some, seed, torch.float32, within)
+        if within is not None:
+            there = torch.arange(int(within.max()) + 1) <= within.amax(1, keepdim=True)
+            of_sentences = random_weights(there, some, seed, torch.float32, purpose=RANDOM_SENTENCES)
+            weights = weights * of_sentences.gather(1, within)
+        found.append(weights[mask].numpy())
     return np.concatenate(found)
 
 

@@ -37,6 +37,7 @@ def row(
         "value": value,
         "low": value - half,
         "high": value + half,
+        "deviation": None,
         "n": 100,
         "budget": BUDGET,
         "version": "0.1.0",

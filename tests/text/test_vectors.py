@@ -12,7 +12,7 @@ import pytest
 
 from attentest.errors import InputError
 from attentest.text import TextSettings, Vocabulary
-from attentest.text.vectors import PACKAGED, RANDOM_SCALE, initial_vectors
+from attentest.text.vectors import PACKAGED, initial_vectors
 from attentest.text.vocabulary import PAD, UNKNOWN
 
 VOCABULARY = Vocabulary(["good", "bad", "absent"])
@@ -28,8 +28,10 @@ def test_random_vectors() -> None:
     matrix, found = initial_vectors(vocabulary, TextSettings(dimension=50), seed=0)
     assert (matrix.shape, matrix.dtype, found) == ((2002, 50), np.dtype(np.float32), 0)
     assert not matrix[PAD].any()
-    assert matrix[UNKNOWN:].std() == pytest.approx(RANDOM_SCALE, rel=0.02)
+    assert matrix[UNKNOWN:].std() == pytest.approx(0.1, rel=0.02)
     assert matrix[UNKNOWN:].mean() == pytest.approx(0, abs=0.002)
+    wide, _ = initial_vectors(vocabulary, TextSettings(dimension=50, vector_scale=1.0), seed=0)
+    np.testing.assert_allclose(wide, 10 * matrix, rtol=1e-5)  # the same draws
 
 
 def test_the_seed_decides() -> None:

@@ -35,7 +35,8 @@ class EncodedDocument(Encoded):
     layout: SentenceLayout = field(kw_only=True)
 
     def take(self, places: Int[Tensor, "chosen"] | slice) -> EncodedDocument:
-        return EncodedDocument(self.hidden[places], self.mask[places], layout=self.layout.take(places))
+        preset = None if self.preset is None else self.preset[places]
+        return EncodedDocument(self.hidden[places], self.mask[places], preset, layout=self.layout.take(places))
 
 
 class Hierarchical(Reader):
@@ -64,7 +65,8 @@ class Hierarchical(Reader):
         if batch.sentences is None:
             raise InputError("A hierarchical model needs the sentence of each token, but this batch has none.")
         layout = SentenceLayout.of(batch.sentences, batch.mask)
-        return EncodedDocument(layout.encode_each(self.encoder[WORD], embedded), batch.mask, layout=layout)
+        states = layout.encode_each(self.encoder[WORD], embedded)
+        return EncodedDocument(states, batch.mask, batch.preset, layout=layout)
 
     def attend(self, encoded: Encoded) -> Weights:
         document = _document(encoded)
@@ -124,7 +126,7 @@ class Hierarchical(Reader):
         number = torch.arange(len(SPECIAL), len(table), device=vectors.device)
         classifier = self._over_sentences(embedding=nn.Embedding.from_pretrained(table, padding_idx=PAD))
         ids, mask = encoded.layout.in_documents(number), encoded.layout.document_mask
-        return classifier, Batch(ids, mask, batch.rows, batch.labels)
+        return classifier, Batch(ids, mask, batch.rows, batch.labels, preset=self._given_to_sentences(encoded))
 
     def forward(self, batch: Batch) -> tuple[Float[Tensor, "batch classes"], Weights]:
         encoded = _document(self.encode(batch))
@@ -134,6 +136,8 @@ class Hierarchical(Reader):
         return self._decode_sentences(sentences, weights), {WORD: words, SENTENCE: weights}
 
     def _attend_words(self, encoded: EncodedDocument) -> Alpha:
+        if encoded.preset is not None:  # shares of the text
+            return encoded.preset / encoded.layout.sentence_sums(encoded.preset).gather(1, encoded.layout.number)
         scores = self.alignment[WORD](encoded.hidden) if self.projection.needs_scores else None
         weights = encoded.layout.project(lambda z, mask: self.projection(z, mask, training=self.training), scores)
         return weights.to(encoded.hidden.dtype)
@@ -147,7 +151,12 @@ class Hierarchical(Reader):
         """The states of the sentences; every variant of the word weights makes a document of its own."""
         vectors = encoded.layout.in_documents(self._sentence_vectors(encoded, words)).transpose(1, 2)
         mask = encoded.layout.document_mask.unsqueeze(1).expand(vectors.shape[:3])
-        return Encoded(self.encoder[SENTENCE](vectors.flatten(0, 1), mask.flatten(0, 1)), mask.flatten(0, 1))
+        given = self._given_to_sentences(encoded)
+        preset = None if given is None else given.unsqueeze(1).expand(vectors.shape[:3]).flatten(0, 1)
+        return Encoded(self.encoder[SENTENCE](vectors.flatten(0, 1), mask.flatten(0, 1)), mask.flatten(0, 1), preset)
+
+    def _given_to_sentences(self, encoded: EncodedDocument) -> Float[Tensor, "batch sentences"] | None:
+        return None if encoded.preset is None else encoded.layout.sentence_sums(encoded.preset)
 
     def _attend_sentences(self, sentences: Encoded) -> Float[Tensor, "documents sentences"]:
         (weights,) = self._over_sentences().attend(sentences).values()

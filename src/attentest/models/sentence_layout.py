@@ -86,6 +86,11 @@ class SentenceLayout:
         weighed = given.unsqueeze(2) * states.unsqueeze(1)
         return weighed.new_zeros(len(self.lengths), *weighed.shape[1:]).index_add(0, self.sentence, weighed)
 
+    def sentence_sums(self, shares: Float[Tensor, "batch tokens"]) -> Float[Tensor, "batch places"]:
+        """What the words of each sentence have together."""
+        sums = shares.new_zeros(self.document_mask.shape)
+        return sums.scatter_add(1, self.number, shares * self.mask)
+
     def _in_batch(self, values: Tensor, places: Int[Tensor, "words"]) -> Tensor:
         """(words, …) as (batch, tokens, …), with zeros on padding."""
         flat = values.new_zeros(self.mask.numel(), *values.shape[1:])

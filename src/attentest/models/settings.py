@@ -111,10 +111,10 @@ class ModelSettings:
             raise InputError(f"The pairing 'conditional' needs the encoder bilstm, not {self.encoder}.")
         if self.structure == HIERARCHICAL and self.decoder == "context+mean":
             raise InputError("The decoder 'context+mean' needs `structure='flat'`.")
-        if self.structure == HIERARCHICAL and self.projection in ("preset", "random"):
+        if self.structure == HIERARCHICAL and self.projection == "preset":
             raise InputError(
-                f"The projection '{self.projection}' sets weights over the whole text, but a hierarchical model has "
-                "weights within sentences; use `structure='flat'`."
+                "The projection 'preset' sets weights over the whole text, but a hierarchical model has weights within "
+                "sentences; use `structure='flat'`."
             )
 
     def check_parts(self) -> None:

@@ -132,4 +132,5 @@ class Report:
     published: Sequence[Mapping[str, Any]] = ()  # the paper's cells beside ours
     differences: Sequence[Difference] = ()  # of two models' figures
     not_covered: Mapping[str, str] = field(default_factory=dict)
+    deviations: Mapping[str, str] = field(default_factory=dict)  # from the paper's settings
     files: Mapping[str, str] = field(default_factory=dict)  # title -> path of a table of the whole study

@@ -178,6 +178,7 @@ class _Reader:
             differences=differences,
             published=self._published(),
             not_covered=summary.not_covered,
+            deviations=summary.deviations,
             files=self._files(self.folder, tables),
         )
 

@@ -40,11 +40,13 @@ class _StoredCell:
     low: float | None
     high: float | None
     model: str = ""
+    jsd: float | None = None
+    deviation: float | None = None
     n: int = 0
 
     def cell(self) -> Cell:
         value, low, high = (math.nan if x is None else x for x in (self.value, self.low, self.high))
-        return Cell(self.variant, self.measure, value, low, high, self.model, self.n)
+        return Cell(self.variant, self.measure, value, low, high, self.model, self.jsd, self.deviation, self.n)
 
 
 def cells_of_run(run: Run, variant: str) -> Iterator[Cell]:

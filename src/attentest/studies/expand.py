@@ -35,7 +35,7 @@ from attentest.studies.results import (
     Failure,
     ResultRef,
 )
-from attentest.studies.schema import BUDGETS, LEAST, OF_PLACE, OLD_BUDGETS, WHOLE, Study
+from attentest.studies.schema import ALL_SITES, BUDGETS, LEAST, OF_MODELS, OF_PLACE, OLD_BUDGETS, WHOLE, Study
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
 from attentest.training.encoder import hash_of_base, place_of
@@ -101,6 +101,7 @@ class StudyPlan:
             "first_models": self.first_models,
             "tasks": self.tasks,
             "not_covered": self.study.not_covered,
+            "deviations": self.study.deviations,
         }
         inputs = {ref.role: step for ref, step in kept.items()}
         if self.beside is not None and there(self.beside.key):
@@ -129,10 +130,31 @@ def with_budget(study: Study, budget: str) -> Study:
     if "seeds" in changes:
         merged["seeds"] = tuple(changes["seeds"])
     merged["training"] = {**study.training, **changes.get("training", {})}
-    for key in ("trials", "experiments", "training_on"):
-        given, more = getattr(study, key), changes.get(key, {})
-        merged[key] = {name: {**given.get(name, {}), **more.get(name, {})} for name in {**given, **more}}
+    for key in ("trials", "experiments", "training_on", "training_of"):
+        merged[key] = _merged(getattr(study, key), changes.get(key, {}))
+    merged["experiments_on"] = _experiments_on(study, changes)
+    merged["deviations"] = {**study.deviations, **changes.get("deviations", {})}
     return replace(study, **merged)
+
+
+def _experiments_on(study: Study, changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What a budget says of an experiment holds on every corpus, unless it says more about one."""
+    given, more, everywhere = study.experiments_on, changes.get("experiments_on", {}), changes.get("experiments", {})
+    found = {}
+    for corpus in {**given, **more}:
+        own = given.get(corpus, {})
+        limited = {name: everywhere[name] for name in own if name in everywhere and own[name] is not False}
+        found[corpus] = _merged(_merged(own, limited), more.get(corpus, {}))
+    return found
+
+
+def _merged(given: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by name, those of `more` last; false stays, unless settings take its place."""
+    found: dict[str, Any] = {}
+    for name in {**given, **more}:
+        last = more.get(name, given.get(name))
+        found[name] = {**(given.get(name) or {}), **last} if last is not False else False
+    return found
 
 
 def expand(
@@ -165,10 +187,12 @@ def add_corpus(
     own = {**study.training, **study.training_on.get(source, {})}
     models = models_for(study, corpus)
     found.first_models[corpus.name] = model_settings(models[0]).name
+    here = replace(study, experiments=_merged(study.experiments, study.experiments_on.get(source, {})))
     for model in models:
+        of_encoder = study.training_of.get(model_settings(model).encoder, {})
         for seed in study.seeds:
             base = None if taken is None else take(found.plan, taken)
-            block = _Block(study, found.plan, corpus, prepared, own, model, seed, base, places=found.places)
+            block = _Block(here, found.plan, corpus, prepared, own | of_encoder, model, seed, base, places=found.places)
             block.add(found.results)
             if model.get("pretrained") is not None:  # those that it is compared with are as large
                 examined = partial(to_be_trained, corpus, block.base) if taken is None else partial(of_run, taken, AUTO)
@@ -352,7 +376,9 @@ class _Block:
         if self.again:
             return
         for name, settings in experiments.items():
-            add(EXPERIMENT, name, self._experiment(name, settings, self.base))
+            if settings is not False and self._model_name() in settings.get(OF_MODELS, [self._model_name()]):
+                own = {key: value for key, value in settings.items() if key != OF_MODELS}
+                add(EXPERIMENT, name, self._experiment(name, own, self.base))
         add(INSTANCES, HEAT_MAPS, self._instances())
         if self.model.get("pretrained") is not None:
             usual = self._label(BASE)
@@ -411,10 +437,11 @@ class _Block:
     ) -> Step:
         """On the study's texts, or on `most` of them; only on those with a rationale if `marked`."""
         site, own = settings.get("site"), {key: value for key, value in settings.items() if key not in OF_PLACE}
-        if site is not None:
-            sites = sites_of(model_settings(self.model))
-            if site not in sites:
-                raise InputError(f"{self._label(BASE)} has no site '{site}'; it has {', '.join(sites)}.")
+        sites = sites_of(model_settings(self.model))
+        if site == ALL_SITES:
+            site, own = (sites[0], {**own, "all_sites": True}) if len(sites) > 1 else (None, own)
+        if site is not None and site not in sites:
+            raise InputError(f"{self._label(BASE)} has no site '{site}'; it has {', '.join(sites)}.")
         own_texts = settings.get("texts", self.study.texts)
         texts = min((count for count in (own_texts, most) if count is not None), default=None)
         marked = marked or label in self.planted

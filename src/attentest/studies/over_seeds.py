@@ -22,6 +22,7 @@ class OverSeeds:
     estimate: Estimate
     texts: float  # half of the interval over texts alone; 0 where there is none
     values: tuple[float, ...]  # of each training
+    over_texts: float | None = None  # standard deviation over texts, on average
 
     @property
     def seeds(self) -> int:
@@ -58,4 +59,9 @@ def over_seeds(cells: Iterable[Cell]) -> OverSeeds | None:
         below, above = (0.0 if math.isnan(side) else side for side in (below, above))
     over_texts = Estimate(value, value - below, value + above, n)
     estimate = over_texts if len(some) == 1 else over_trainings(over_texts, values)
-    return OverSeeds(estimate, 0.0 if math.isnan(half) else half, tuple(map(float, values)))
+    return OverSeeds(estimate, 0.0 if math.isnan(half) else half, tuple(map(float, values)), _mean(some))
+
+
+def _mean(cells: Iterable[Cell]) -> float | None:
+    known = [cell.deviation for cell in cells if cell.deviation is not None]
+    return float(np.mean(known)) if known else None

@@ -22,6 +22,7 @@ WORDS = ("paper", "table", "corpus", "model", "variant", "measure", "trial", "no
 STATISTICS = "data"  # the trial of figures about a corpus: they are checked where it is loaded
 WITHIN, OUTSIDE, NOT_COMPARABLE, NOT_RUN = "within", "outside", "not comparable", "not run yet"
 BySeed = Mapping[int, Iterable[Cell]]
+SAMPLES = {"yelp_stars_sample": "yelp", "yahoo_answers_sample": "yahoo_answers"}  # as the papers name the whole of it
 
 
 @dataclass(frozen=True)
@@ -231,7 +232,7 @@ def same_corpus(one: str, other: str) -> bool:
 def _corpus(name: str) -> str:
     """Papers that prepared the same texts otherwise are set beside Jain & Wallace's preparation, too; and the languages
     of translations are not part of a name."""
-    return name.removesuffix("_jw").removesuffix("_en_de")
+    return SAMPLES.get(name, name.removesuffix("_jw").removesuffix("_en_de"))
 
 
 def variant_name(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from attentest.files import read_as, write_json
@@ -114,6 +114,7 @@ class Summary:
     directions: list[Replication]
     cells: dict[str, int]  # how many published ones there are, and how many of ours
     not_covered: dict[str, str]  # published table or figure -> why
+    deviations: dict[str, str] = field(default_factory=dict)  # setting that is not the paper's -> what was run, and why
 
     def write(self, folder: Path) -> None:
         write_json(folder / SUMMARY, asdict(self))

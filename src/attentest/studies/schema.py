@@ -24,8 +24,11 @@ WHOLE = "paper"  # the budget that a study has without saying so
 OLD_BUDGETS = {"small": "standard"}  # earlier names
 LONGEST, MOST_VALUES = 1_000_000, 100_000  # bytes and values of a study
 TASKS = get_args(Kind)  # that a direction may be claimed for
-SITES = ("token", "word", "sentence")  # where a trial may look at a model
+ALL_SITES = "all"  # of a model at once: the words and the sentences of a hierarchical one
+SITES = ("token", "word", "sentence", ALL_SITES)  # where a trial may look at a model
 OF_PLACE = ("site", "texts")  # where and on how many texts a trial is run: no settings of its own
+OF_MODELS = "models"  # names of the models that an experiment is for: no setting of its own
+BY_NAME = ("training_on", "training_of", "experiments_on")  # what is other for a corpus or an encoder
 LEAST = {"rows": FEWEST_ROWS, "texts": 1}  # numbers of a study that can be limited, and how far
 PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2021", "wen2022")
 
@@ -34,7 +37,8 @@ PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2
 class Study:
     """A grid of corpora and models, what to train on each, and which trials and experiments to hold.
 
-    `budgets` say what a budget changes: rows, texts, seeds, training, and the settings of trials and experiments.
+    `budgets` say what a budget changes: rows, texts, seeds, training, and the settings of trials and experiments; and
+    what else then differs from the paper.
     """
 
     name: str
@@ -46,14 +50,18 @@ class Study:
     seeds: tuple[int, ...] = (0,)
     training: dict[str, Any] = field(default_factory=dict)
     training_on: dict[str, dict[str, Any]] = field(default_factory=dict)  # what is other on one corpus, by its name
+    training_of: dict[str, dict[str, Any]] = field(default_factory=dict)  # what is other for an encoder, by its name
     rows: int | None = None  # of each corpus at most, evenly from its splits and classes; all if not given
     texts: int | None = None  # test texts that trials examine; all if not given
     trials: dict[str, dict[str, Any]] = field(default_factory=dict)
     experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # what is other on one corpus: settings by experiment, or false for one that is not run there
+    experiments_on: dict[str, dict[str, Any]] = field(default_factory=dict)
     budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
     tolerances: dict[str, float] = field(default_factory=dict)  # of published tables
     directions: tuple[Direction, ...] = ()  # what the paper found, to be held against ours
     not_covered: dict[str, str] = field(default_factory=dict)  # published table or figure -> why
+    deviations: dict[str, str] = field(default_factory=dict)  # setting that is not the paper's -> what was run, and why
 
 
 def read_study(path: Path) -> Study:
@@ -124,7 +132,8 @@ class _Reader:
         for key, kind in (("corpora", str), ("models", dict), ("seeds", int)):
             if key in found:
                 found[key] = self._listed((key,), found[key], kind)
-        for key in ("columns", "training", "training_on", "budgets", "tolerances", "not_covered"):
+        named = ("columns", "training", "budgets", "tolerances", "not_covered", "deviations", *BY_NAME)
+        for key in named:
             if not isinstance(found.get(key, {}), dict):
                 self._refuse((key,), "names with values")
         if not found.get("corpora"):
@@ -142,7 +151,7 @@ class _Reader:
         for place, model in enumerate(found.get("models", ())):
             self._check_training(("models", str(place)), model)
         self._check_parts((), found)
-        _check_keys(self.path, self.lines, ("training_on",), found.get("training_on", {}), found["corpora"])
+        self._check_by_name((), found, found)
         if "directions" in found:
             given = self._listed(("directions",), found["directions"], dict)
             found["directions"] = tuple(self._direction(str(n), row) for n, row in enumerate(given))
@@ -153,12 +162,13 @@ class _Reader:
 
     def _check_parts(self, place: tuple[str, ...], found: dict[str, Any]) -> None:
         from attentest.studies.experiments import EXPERIMENTS, make_experiment
-        from attentest.trials import TRIALS, make_trial
+        from attentest.trials import TRIALS, make_trial, trial_class
         from attentest.trials.of_translation import OF_TRANSLATION
 
         self._check_training((*place, "training"), found.get("training", {}))
-        for corpus, given in found.get("training_on", {}).items():
-            self._check_training((*place, "training_on", corpus), given)
+        for key in ("training_on", "training_of"):
+            for name, given in found.get(key, {}).items():
+                self._check_training((*place, key, name), given)
         _check_keys(self.path, self.lines, (*place, "trials"), found.get("trials", {}), [*TRIALS, *OF_TRANSLATION])
         _check_keys(self.path, self.lines, (*place, "experiments"), found.get("experiments", {}), EXPERIMENTS)
         for name, settings in found.get("trials", {}).items():
@@ -168,8 +178,33 @@ class _Reader:
                 self._refuse((*place, "trials", name, "site"), f"one of {', '.join(SITES)}")
             if "texts" in settings:
                 self._check_number((*place, "trials", name, "texts"), settings["texts"], LEAST["texts"])
+            if settings.get("site") == ALL_SITES and not takes_all_sites(trial_class(name)):
+                self._refuse((*place, "trials", name, "site"), f"another than {ALL_SITES}")
         for name, settings in found.get("experiments", {}).items():
-            self._attempt((*place, "experiments", name), lambda: make_experiment(name, settings).trainings())  # noqa: B023
+            own = {key: value for key, value in settings.items() if key != OF_MODELS}
+            if not isinstance(settings.get(OF_MODELS, []), list):
+                self._refuse((*place, "experiments", name, OF_MODELS), "a list of names")
+            self._attempt((*place, "experiments", name), lambda: make_experiment(name, own).trainings())  # noqa: B023
+
+    def _check_by_name(self, place: tuple[str, ...], given: dict[str, Any], found: dict[str, Any]) -> None:
+        """Corpora and encoders are known, and what is other in an experiment is a setting of one of the study's."""
+        from attentest.models.encoders import ENCODERS
+        from attentest.studies.experiments import make_experiment
+
+        corpora, experiments = found["corpora"], found.get("experiments", {})
+        for key, known in (("training_on", corpora), ("training_of", ENCODERS), ("experiments_on", corpora)):
+            _check_keys(self.path, self.lines, (*place, key), given.get(key, {}), known)
+        for corpus, changes in given.get("experiments_on", {}).items():
+            where = (*place, "experiments_on", corpus)
+            if not isinstance(changes, dict):
+                self._refuse(where, "experiments with settings")
+            _check_keys(self.path, self.lines, where, changes, experiments)
+            for name, settings in changes.items():
+                if settings is not False and not isinstance(settings, dict):
+                    self._refuse((*where, name), "settings, or false where it is not run")
+                merged = {**experiments[name], **(settings or {})}
+                merged.pop(OF_MODELS, None)
+                self._attempt((*where, name), lambda: make_experiment(name, merged).trainings())  # noqa: B023
 
     def _attempt(self, place: tuple[str, ...], work: Callable[[], object]) -> None:
         try:
@@ -237,7 +272,7 @@ class _Reader:
         _check_keys(self.path, self.lines, ("budgets",), {budget: 0}, (*BUDGETS, *OLD_BUDGETS))
         if not isinstance(changes, dict):
             self._refuse(("budgets", budget), "what it changes")
-        known = (*LEAST, "training", "training_on", "trials", "experiments", "seeds")
+        known = (*LEAST, "training", *BY_NAME, "trials", "experiments", "seeds", "deviations")
         _check_keys(self.path, self.lines, ("budgets", budget), changes, known)
         place = ("budgets", budget)
         for key, least in LEAST.items():
@@ -246,10 +281,11 @@ class _Reader:
             for seed in self._listed((*place, "seeds"), changes["seeds"], int):
                 self._attempt((*place, "seeds"), lambda: check_setting("seed", seed))  # noqa: B023
         named = {key: self._named((*place, key), changes.get(key, {})) for key in ("trials", "experiments")}
-        merged: dict[str, Any] = {key: changes.get(key, {}) for key in ("training", "training_on")}
-        if not isinstance(merged["training_on"], dict):
-            self._refuse((*place, "training_on"), "names with values")
-        _check_keys(self.path, self.lines, (*place, "training_on"), merged["training_on"], found["corpora"])
+        merged: dict[str, Any] = {key: changes.get(key, {}) for key in ("training", "training_on", "training_of")}
+        for key in ("deviations", *BY_NAME):
+            if not isinstance(changes.get(key, {}), dict):
+                self._refuse((*place, key), "names with values")
+        self._check_by_name(place, changes, found)
         for key, parts in named.items():
             _check_keys(self.path, self.lines, (*place, key), parts, found.get(key, {}))
             merged[key] = {name: {**found[key][name], **settings} for name, settings in parts.items()}
@@ -261,6 +297,10 @@ class _Reader:
 
     def _refuse(self, place: tuple[str, ...], expected: str) -> Any:
         raise InputError(f"{self.path}, line {self._line(place)}: {place[-1]} must be {expected}.")
+
+
+def takes_all_sites(trial: type[Any]) -> bool:
+    return any(one.name == "all_sites" for one in fields(trial))
 
 
 def _is_checked(setting: Setting, value: Any) -> bool:

@@ -44,6 +44,8 @@ class TextSettings:
     )
     dimension: int = setting(300, "Dimension of random word vectors; files have their own.", least=1, most=100_000)
 
+    vector_scale: float = setting(0.1, "Standard deviation of the numbers of random word vectors.", above=0, most=100)
+
     def __post_init__(self) -> None:
         check_values(self)
         if self.max_tokens < self.min_tokens:

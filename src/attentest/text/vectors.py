@@ -17,7 +17,6 @@ from attentest.text.vocabulary import PAD, Vocabulary
 
 PACKAGED = "glove-6b-50d"
 LONGEST_LINE = 10_000_000  # characters of a word and its numbers
-RANDOM_SCALE = 0.1  # standard deviation of random vectors
 
 
 def initial_vectors(
@@ -26,7 +25,7 @@ def initial_vectors(
     """A vector for each token, and for how many of them it was found; the others are random, padding is 0."""
     if settings.vectors == "random":
         found: dict[int, np.ndarray] = {}
-        dimension, scale = settings.dimension, RANDOM_SCALE
+        dimension, scale = settings.dimension, settings.vector_scale
     else:
         found = _packaged(vocabulary) if settings.vectors == PACKAGED else _text_file(vocabulary, settings.vectors)
         if not found:

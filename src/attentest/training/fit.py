@@ -79,10 +79,11 @@ def fit(
             )
         found = predict(model, data, dev, device, around)
         metrics = scores_of(data, found)
-        score = -loss / len(train) if settings.select_by == "loss" else metrics[settings.select_by]
+        apart = objective.apart(found) if isinstance(objective, Adversary) else {}
+        losses = {"loss": loss / len(train), "dev-loss": apart.get("dev_loss", math.nan)}
+        score = -losses[settings.select_by] if settings.select_by in losses else metrics[settings.select_by]
         # with a single class in dev there is no AUC; accuracy still tells epochs apart
         score = metrics["accuracy"] if math.isnan(score) else score
-        apart = objective.apart(found) if isinstance(objective, Adversary) else {}
         progress.history.append({"epoch": epoch, "loss": loss / len(train), "score": score, **metrics, **apart})
         progress.epoch = epoch
         if progress.best_epoch == epoch:

@@ -41,7 +41,7 @@ class SettingsGiven(TypedDict, total=False):
     attention_lr: float | None
     weight_decay: float
     class_weights: bool
-    select_by: Literal["auc", "f1", "accuracy", "loss"]
+    select_by: Literal["auc", "f1", "accuracy", "loss", "dev-loss"]
     patience: int | None
     train_vectors: bool
     warmup: float

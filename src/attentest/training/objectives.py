@@ -51,14 +51,19 @@ class Adversary:
     sequences: Sequences
 
     def __call__(self, logits: Logits, weights: Alpha, batch: Batch) -> Tensor:
-        base = torch.from_numpy(self.probabilities[batch.rows]).to(logits)
-        alpha = torch.from_numpy(self.sequences.padded(batch.rows, self.alpha)[0]).to(weights)
-        outputs = slice(1, None) if logits.shape[1] == 2 else slice(None)
-        change = (logits.softmax(-1) - base)[:, outputs].abs().sum() / 2
+        return self._loss(logits.softmax(-1), weights, batch.mask, batch.rows)
+
+    def _loss(
+        self, probabilities: Tensor, weights: Alpha, mask: Bool[Tensor, "batch tokens"], rows: np.ndarray
+    ) -> Tensor:
+        base = torch.from_numpy(self.probabilities[rows]).to(probabilities)
+        alpha = torch.from_numpy(self.sequences.padded(rows, self.alpha)[0]).to(weights)
+        outputs = slice(1, None) if base.shape[1] == 2 else slice(None)
+        change = (probabilities - base)[:, outputs].abs().sum() / 2
         # on padding both are 0, and the logarithm of 0 has no gradient; sparse weights of the base may be 0, too
         floor = torch.finfo(alpha.dtype).tiny
         ratio = weights.clamp(min=floor).log() - alpha.clamp(min=floor).log()
-        apart = (weights * ratio).masked_fill(~batch.mask, 0).sum()
+        apart = (weights * ratio).masked_fill(~mask, 0).sum()
         return change - self.strength * apart
 
     def apart(self, found: Predictions) -> dict[str, float]:
@@ -69,7 +74,18 @@ class Adversary:
             for row, own in zip(found.rows, found.weights, strict=True)
         ]
         change = tvd(torch.from_numpy(found.probabilities), torch.from_numpy(self.probabilities[found.rows]))
-        return {"jsd": float(torch.stack(weights).mean()), "tvd": float(change.mean())}
+        return {
+            "jsd": float(torch.stack(weights).mean()),
+            "tvd": float(change.mean()),
+            "dev_loss": self._mean_loss(found),
+        }
+
+    def _mean_loss(self, found: Predictions) -> float:
+        """The objective's mean over these texts: an epoch may be chosen by it, on dev."""
+        padded = torch.nn.utils.rnn.pad_sequence([torch.from_numpy(own) for own in found.weights], batch_first=True)
+        lengths = torch.tensor([len(own) for own in found.weights])
+        mask = torch.arange(padded.shape[1]) < lengths.unsqueeze(1)
+        return float(self._loss(torch.from_numpy(found.probabilities), padded, mask, found.rows)) / len(found.rows)
 
 
 @dataclass(frozen=True)

@@ -277,7 +277,7 @@ class Run:
                 every[inside] = only
             data = replace(data, rationale=every)
         if self.has_given_weights:
-            data = data.with_preset(np.concatenate(attention["weight"].to_pylist()))
+            data = data.with_preset(np.concatenate(self.shares))
         if self.view is not None and self.view.sinks is not None:
             return set_aside(data, self.view.sinks.among(data.sequences))
         return with_sentences(data) if self.is_hierarchical else data

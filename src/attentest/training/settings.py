@@ -35,8 +35,8 @@ class TrainingSettings:
         "Weight classes by their rarity, or equally; for question answering always equally.",
         flags=("class-weights", "no-class-weights"),
     )
-    select_by: Literal["auc", "f1", "accuracy", "loss"] = setting(
-        "auc", "Validation score that selects the epoch; loss is the training loss."
+    select_by: Literal["auc", "f1", "accuracy", "loss", "dev-loss"] = setting(
+        "auc", "Validation score that selects the epoch; loss is the training loss, dev-loss an adversary's on dev."
     )
     patience: int | None = setting(
         None, "Epochs without improvement before training stops.", least=1, otherwise="no limit"

@@ -203,7 +203,7 @@ def _reader(
     if others.preset is not None:
         data = data.with_preset(np.concatenate(_predictions_of(others.preset, data, device).weights))
     elif settings.model.projection == "random":
-        data = data.with_preset(random_for_all(data.sequences, training.seed))
+        data = data.with_preset(random_for_all(data.sequences, training.seed, data.sentences))
     check_size(settings.model, data, vectors.shape[1], training.batch_size, device)
     model = _build(settings.model, vectors, CorpusRecord(**identity["corpus"]), text, data.vocabulary, training)
     return Ready(
@@ -261,6 +261,8 @@ def _check(corpus: Corpus, settings: Settings, others: Others) -> None:
         raise InputError("The projection 'preset' and `preset`, the run with its weights, go together; give both.")
     if (settings.training.objective == "adversary") != (others.base is not None):
         raise InputError("The objective 'adversary' and `base`, the run that it imitates, go together; give both.")
+    if settings.training.select_by == "dev-loss" and others.base is None:
+        raise InputError("`select_by='dev-loss'` is for the objective 'adversary'; choose accuracy, f1, auc or loss.")
     if settings.training.take and others.start is None:
         raise InputError("`take` needs `start`: the run to copy those parts from.")
     if others.base is not None and settings.model.structure == HIERARCHICAL:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -38,7 +39,7 @@ PAPERS = (
     "hidden-gradient",
     "hidden-leave-one-out",
 )
-SIGNIFICANT = 0.05
+SIGNIFICANT = 0.05  # or less: Jain & Wallace 2019, uncorrected
 TAU_BINS = np.linspace(-1, 1, 41)
 BY_CLASS = ("gradient-input-fixed", "leave-one-out")  # the two of Jain & Wallace 2019
 GRADIENTS, LEFT_OUT = "attention with gradients", "attention with leave-one-out"
@@ -96,8 +97,10 @@ class Correlation(Trial):
             pair, _, group = pair.partition(", ")
             if measure is None or (group and group not in classes):
                 continue
+            spread = summary.get(label.replace("τ", "std", 1)) if kind == "τ" else None
+            told = None if spread is None or math.isnan(spread.value) else spread.value
             for variant in [f"class {classes.index(group)}"] if group else ["all", projection]:
-                yield cell(variant, f"{measure} {pair}", estimate)
+                yield cell(variant, f"{measure} {pair}", estimate, deviation=told)
                 if kind == "significant":
                     yield cell(variant, f"{measure} % {pair}", estimate, 100)
 
@@ -148,10 +151,11 @@ class _Examiner:
             tau, p = column(table, f"tau {pair}"), column(table, f"p {pair}")
             summary[f"τ {pair}"] = mean(tau, (-1, 1))
             summary[f"std {pair}"] = deviation(tau)
-            significant = np.where(np.isnan(p), np.nan, p < SIGNIFICANT)
+            significant = np.where(np.isnan(p), np.nan, p <= SIGNIFICANT)
             summary[f"significant {pair}"] = share(significant)
             for name in sorted(set(predicted)):
                 summary[f"τ {pair}, {name}"] = mean(tau[predicted == name], (-1, 1))
+                summary[f"std {pair}, {name}"] = deviation(tau[predicted == name])
                 summary[f"significant {pair}, {name}"] = share(significant[predicted == name])
         summary |= _references(table)
         return Conclusion(_answer(summary, pairs), summary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,7 +14,7 @@ import torch
 from attentest.importance.gradients import normalised
 from attentest.importance.influence import influence
 from attentest.measures.entropy import normalised_entropy
-from attentest.measures.intervals import Estimate, mean
+from attentest.measures.intervals import Estimate, deviation, mean
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, Examiner, Trial, column
 from attentest.trials.cells import Cell, cell
@@ -58,7 +59,10 @@ class Dispersion(Trial):
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:
         for label, estimate in summary.items():
-            yield cell(projection, label, estimate)
+            spread = summary.get(f"std of {label}")
+            told = None if spread is None or math.isnan(spread.value) else spread.value
+            if not label.startswith("std of "):
+                yield cell(projection, label, estimate, deviation=told)
 
     @classmethod
     def charts(cls, table: pa.Table, summary: Mapping[str, Estimate]) -> Mapping[str, Chart]:
@@ -120,6 +124,7 @@ class _Examiner:
     def conclude(self, table: pa.Table) -> Conclusion:
         found = _found(table)
         summary = {f"entropy of {name}": mean(values, (0, 1)) for name, values in found.items()}
+        summary |= {f"std of entropy of {name}": deviation(values) for name, values in found.items()}
         told = ", ".join(f"{summary[f'entropy of {name}']} for {name}" for name in found)
         answer = f"Normalised entropy is {told}." if found else "No text has more than one item to spread over."
         notes = [f"The influence on hidden states is computed on a sample of {len(self.sample):,} texts."]

@@ -8,11 +8,15 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
-from attentest.interventions import permuted, random_weights, uniform_weights
+from attentest.errors import InputError
+from attentest.interventions import PERMUTED_SENTENCES, RANDOM_SENTENCES, permuted, random_weights, uniform_weights
 from attentest.measures.divergences import tvd
 from attentest.measures.entropy import normalised_entropy
 from attentest.measures.intervals import Estimate, mean, share, share_difference
+from attentest.models.protocol import PartsModel, provides
 from attentest.settings import LARGEST_SEED, check_values, setting
 from attentest.trials.base import Chart, Columns, Conclusion, SimpleTrial, column, truths
 from attentest.trials.cells import Cell, cell
@@ -47,6 +51,9 @@ class Uniform(SimpleTrial):
     headline: ClassVar[str] = "difference, uniform"
 
     seed: int = setting(0, "Random seed for the random weights and the permutation.", least=0, most=LARGEST_SEED)
+    all_sites: bool = setting(
+        False, "At the site word of a hierarchical model: replace the weights of its sentences, too, at once."
+    )
 
     def __post_init__(self) -> None:
         check_values(self)
@@ -64,7 +71,7 @@ class Uniform(SimpleTrial):
             ),
             1,
         )
-        logits = reading.decode(variants)
+        logits = self._everywhere(reading, variants) if self.all_sites else reading.decode(variants)
         change = tvd(logits.softmax(-1), reading.probabilities.unsqueeze(1)).cpu().numpy()
         right = (logits.argmax(-1) == _labels(reading).unsqueeze(1)).cpu().numpy()
         changed = (logits.argmax(-1) != reading.predicted.unsqueeze(1)).cpu().numpy()
@@ -74,6 +81,25 @@ class Uniform(SimpleTrial):
         for i, name in enumerate(VARIANTS):
             columns |= {f"right_{name}": right[:, i], f"changed_{name}": changed[:, i], f"tvd_{name}": change[:, i]}
         return columns
+
+    def _everywhere(
+        self, reading: Reading, words: Float[Tensor, "batch variants tokens"]
+    ) -> Float[Tensor, "batch variants classes"]:
+        """Logits with the weights of words and of sentences replaced alike (Vashishth et al. 2019, Table 1)."""
+        model, encoded = reading.model, reading.encoded
+        if not provides(model, PartsModel) or reading.within is None:
+            raise InputError(
+                "`all_sites` is for the site word of a hierarchical model; leave it out, or give the site."
+            )
+        (above,) = (site for site in model.sites if site != reading.site)
+        there, own = model.part_mask(encoded), model.attend(encoded)[above]
+        of_sentences = (
+            uniform_weights(there, own.dtype),
+            random_weights(there, reading.rows, self.seed, own.dtype, purpose=RANDOM_SENTENCES),
+            permuted(own, there, reading.rows, self.seed, purpose=PERMUTED_SENTENCES),
+        )
+        pairs = zip(words.unbind(1), of_sentences, strict=True)
+        return torch.stack([model.decode(encoded, {reading.site: w, above: s}) for w, s in pairs], 1)
 
     @classmethod
     def cells(cls, summary: Mapping[str, Estimate], projection: str, classes: Sequence[str]) -> Iterator[Cell]:

@@ -37,7 +37,7 @@ from attentest.studies.experiments.repeated import (
 )
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion, classes_of, with_classes
-from attentest.trials.cells import Cell, cell
+from attentest.trials.cells import Cell, cell, with_jsd
 from attentest.trials.charts import PALETTE, distinct, tradeoff
 from attentest.trials.stored import StoredFinding
 
@@ -51,7 +51,9 @@ LAMBDAS = (
 FAR = 0.4  # Wiegreffe & Pinter 2019, Table 4: a JSD that makes a model an adversary
 # at the base's own weights, from which nothing is to be moved away, the divergence has no gradient
 ALL_BUT_ATTENTION = ("embedding", "encoder", "decoder")
+FAR_AWAY = "adversary, far"  # the one that dev names
 ADVERSARY = "lambda "  # what the label of an adversary's training begins with
+DEV_EPOCHS = "Keep the epoch of an adversary with the lowest loss on dev; otherwise on the training texts."
 Name = TypeVar("Name")
 
 
@@ -60,8 +62,8 @@ class TrainedAdversary(Experiment):
     """Models trained on Σ TVD(ŷ_a, ŷ_b) − λ KL(α_a‖α_b), one a λ: JSD and TVD to the base, with seeds, uniform weights
     and instance adversaries on the same axes.
 
-    The epoch with the lowest training loss is kept, as the authors do, whatever the base was selected by: an adversary
-    imitates the base and never sees a label. Which λ counts is chosen on dev.
+    The epoch with the lowest training loss is kept, or with `dev_epochs` that with the lowest loss on dev, whatever the
+    base was selected by: an adversary imitates the base and never sees a label. Which λ counts is chosen on dev.
     """
 
     name: ClassVar[str] = "adversary"
@@ -92,6 +94,7 @@ class TrainedAdversary(Experiment):
     from_base: bool = setting(
         False, "Start adversaries from the base, but for its attention: it is a better search. The paper does not."
     )
+    dev_epochs: bool = setting(False, DEV_EPOCHS)
     repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
     def __post_init__(self) -> None:
@@ -105,7 +108,8 @@ class TrainedAdversary(Experiment):
                 one
                 for strength in self.lambdas
                 for one in repeated(
-                    adversary_training(strength, self.epochs, self.patience, self.from_base), self.repeats
+                    adversary_training(strength, self.epochs, self.patience, self.from_base, self.dev_epochs),
+                    self.repeats,
                 )
             ),
             *(Training(f"seed {seed}", {"seed": seed}) for seed in range(1, self.seeds + 1)),
@@ -128,7 +132,7 @@ class TrainedAdversary(Experiment):
         for strength in self.lambdas:
             trained = self._trained(runs, strength)
             apart, variant = [difference(base, run) for run in trained], f"adversary, lambda={strength:g}"
-            cells += [*cells_of_run(trained[0], variant), *cells_of_difference(variant, apart[0])]
+            cells += cells_of_adversary(variant, trained[0], apart[0])
             for run, far in zip(trained, apart, strict=True):
                 rows += _points("trained adversary", strength, far, predicted, scores(run)["f1"].value)
             summary |= {f"{name}, λ = {strength:g}": estimate for name, estimate in distance_over(apart).items()}
@@ -153,8 +157,8 @@ class TrainedAdversary(Experiment):
             bases = [base] * self.repeats  # all imitate the one model whose weights are asked about
             summary["F1, far − base"] = f1_change(trained, bases)
             summary["JSD, far"], summary["TVD, far"] = (summary[f"{name}, λ = {best:g}"] for name in ("JSD", "TVD"))
-            cells.append(f1_change_cell(trained, bases, "adversary, far", BASE))
-            cells.append(cell("adversary, far", "jsd", summary[f"JSD, λ = {best:g}"]))
+            own = [f1_change_cell(trained, bases, FAR_AWAY, BASE), cell(FAR_AWAY, "jsd", summary["JSD, far"])]
+            cells += with_jsd(own, summary["JSD, far"])
             answer = (
                 f"With λ = {best:g}, a model whose attention differs by a JSD of {summary[f'JSD, λ = {best:g}']} "
                 f"reaches an F1 of {summary[f'F1, λ = {best:g}']}; the base has {scores(base)['f1']}."
@@ -190,20 +194,22 @@ def furthest_on_dev(found: Mapping[Name, OnDev]) -> Name:
     return max(found, key=lambda name: found[name].jsd)
 
 
-def adversary_training(strength: float, epochs: int, patience: int, from_base: bool = False) -> Training:
-    label, settings = f"{ADVERSARY}{strength:g}", adversary_settings(strength, epochs, patience)
+def adversary_training(
+    strength: float, epochs: int, patience: int, from_base: bool = False, dev_epochs: bool = False
+) -> Training:
+    label, settings = f"{ADVERSARY}{strength:g}", adversary_settings(strength, epochs, patience, dev_epochs)
     if not from_base:
         return Training(label, settings, base=BASE)
     return Training(label, settings, base=BASE, start=BASE, taken=ALL_BUT_ATTENTION)
 
 
-def adversary_settings(strength: float, epochs: int, patience: int) -> dict[str, Any]:
+def adversary_settings(strength: float, epochs: int, patience: int, dev_epochs: bool = False) -> dict[str, Any]:
     if strength < 0 or epochs < 1 or patience < 1:
         given = f"strength is {strength}, epochs is {epochs} and patience is {patience}"
         raise InputError(f"{given}; they must be at least 0, 1 and 1.")
     # what is imitated has no noise
     named = {"strength": strength, "epochs": epochs, "patience": patience, "dropout": 0.0}
-    return {"objective": "adversary", "select_by": "loss", **named}
+    return {"objective": "adversary", "select_by": "dev-loss" if dev_epochs else "loss", **named}
 
 
 def cells_of_difference(variant: str, apart: Difference) -> list[Cell]:
@@ -211,6 +217,12 @@ def cells_of_difference(variant: str, apart: Difference) -> list[Cell]:
     factor = 0.5 if apart.classes == 2 else 1.0
     jsd, tvd = mean(apart.jsd, (0, LARGEST_JSD)), mean(apart.tvd, (0, 1))
     return [cell(variant, "jsd", jsd), cell(variant, "tvd", tvd, factor)]
+
+
+def cells_of_adversary(variant: str, run: Run, apart: Difference) -> list[Cell]:
+    """Its scores and its distance from the base."""
+    moved = mean(apart.jsd, (0, LARGEST_JSD))
+    return with_jsd([*cells_of_run(run, variant), *cells_of_difference(variant, apart)], moved)
 
 
 def _charts(table: pa.Table) -> dict[str, Chart]:

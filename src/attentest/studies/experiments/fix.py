@@ -13,17 +13,19 @@ from attentest.studies.experiments.repeated import REPEATS, labels_of, other_see
 from attentest.training.run import Run
 from attentest.trials.stored import StoredFinding
 
-REPRESENTATION, ATTENTION = "fix representation", "fix attention"
+REPRESENTATION, ATTENTION, RANDOM = "fix representation", "fix attention", "fix attention, random"
 
 
 @dataclass(frozen=True)
 class Fix(OfInformation):
-    """Fix Rep: the base's embeddings and encoder stay, attention is learned anew. Fix Attn: weights are drawn once for
-    each text and stay, and encoder and decoder are learned around them (Wen et al. do not say which scores)."""
+    """Fix Rep: the base's embeddings and encoder stay, attention is learned anew. Fix Attn: the scores of all tokens
+    are one constant, so that weights are equal, and encoder and decoder are learned around them (Wen et al. 2022 §5.1).
+    Equal weights are ranked by the tokens' places in the text. Next to it, a variant with weights drawn once for each
+    text, whose ranks say nothing about places."""
 
     name: ClassVar[str] = "fix"
     number: ClassVar[str] = "T14"
-    keys: ClassVar[Mapping[str, str]] = {"lost": "Δ weighted τ, fix attention"}
+    keys: ClassVar[Mapping[str, str]] = {"lost": "Δ weighted τ, fix attention, random"}
     question: ClassVar[str] = "Does attention find the informative states, or do the states adapt to the attention?"
     source: ClassVar[str] = "Wen et al. 2022 §5.1, Table 2"
     how_to_read: ClassVar[str] = (
@@ -43,12 +45,13 @@ class Fix(OfInformation):
         return [
             *other_seeds(self.repeats),
             *(replace(training, start=base) for training, base in zip(representation, bases, strict=True)),
-            *repeated(Training(ATTENTION, {"projection": "random"}), self.repeats),
+            *repeated(Training(ATTENTION, {"projection": "uniform"}), self.repeats),
+            *repeated(Training(RANDOM, {"projection": "random"}), self.repeats),
         ]
 
     def trials(self) -> list[TrialOf]:
         return on_information([BASE, *(training.label for training in self.trainings())], self.runs)
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
-        variants = {name: labels_of(name, self.repeats) for name in (REPRESENTATION, ATTENTION)}
+        variants = {name: labels_of(name, self.repeats) for name in (REPRESENTATION, ATTENTION, RANDOM)}
         return compare_information(variants, labels_of(BASE, self.repeats), findings)

@@ -13,11 +13,11 @@ from attentest.measures.divergences import LARGEST_JSD
 from attentest.measures.intervals import Estimate, mean
 from attentest.settings import setting
 from attentest.studies.cells import accuracy_gain, cells_of_run, scores
-from attentest.studies.experiments.adversary import FAR, adversary_settings, furthest_on_dev, on_dev
+from attentest.studies.experiments.adversary import DEV_EPOCHS, FAR, adversary_settings, furthest_on_dev, on_dev
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, difference
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion
-from attentest.trials.cells import Cell, cell
+from attentest.trials.cells import Cell, cell, with_jsd
 from attentest.trials.charts import interval, intervals
 from attentest.trials.stored import StoredFinding
 
@@ -52,20 +52,23 @@ class Frozen(Experiment):
     epochs: int = setting(40, "Maximum number of epochs of each training.", least=1, most=1_000_000)
     patience: int = setting(10, "Epochs without a lower loss before training stops.", least=1, most=1_000_000)
 
+    dev_epochs: bool = setting(False, DEV_EPOCHS)
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.frozen_strengths:
             raise InputError("frozen_strengths is empty; give at least one strength λ.")
 
     def trainings(self) -> list[Training]:
-        settings = adversary_settings(self.strength, self.epochs, self.patience)
+        how = (self.epochs, self.patience, self.dev_epochs)
+        settings = adversary_settings(self.strength, *how)
         kept = ["embedding", "encoder", "decoder"]
         frozen = {"freeze": kept, "take": kept}
         return [
             *(
                 Training(
                     f"frozen {strength:g}",
-                    adversary_settings(strength, self.epochs, self.patience) | frozen,
+                    adversary_settings(strength, *how) | frozen,
                     start=BASE,
                     base=BASE,
                 )
@@ -88,9 +91,9 @@ class Frozen(Experiment):
         for label, run in chosen.items():
             apart, found = difference(runs[BASE], run), scores(run)
             moved = mean(apart.jsd, (0, LARGEST_JSD))
-            cells += [*cells_of_run(run, label), cell(label, "jsd", moved)]
             change = accuracy_gain(runs[BASE], run)
-            cells.append(cell(label, "delta accuracy", change))
+            own = [*cells_of_run(run, label), cell(label, "jsd", moved), cell(label, "delta accuracy", change)]
+            cells += with_jsd(own, moved)
             summary[f"accuracy, {label} − base"] = change
             summary |= {f"accuracy, {label}": found["accuracy"], f"JSD, {label}": moved}
             rows.append({"model": label, **found["accuracy"].as_dict(), "jsd": float(apart.jsd.mean())})

@@ -11,7 +11,7 @@ import pyarrow as pa
 from attentest.measures.intervals import Estimate
 from attentest.settings import setting
 from attentest.studies.cells import cells_of_run
-from attentest.studies.experiments.adversary import adversary_training
+from attentest.studies.experiments.adversary import DEV_EPOCHS, adversary_training
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training
 from attentest.studies.experiments.repeated import (
     REPEATS,
@@ -52,6 +52,7 @@ class Guides(Experiment):
     patience: int = setting(
         10, "Epochs without a lower loss before the adversary's training stops.", least=1, most=1_000_000
     )
+    dev_epochs: bool = setting(False, DEV_EPOCHS)
     repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
@@ -62,7 +63,7 @@ class Guides(Experiment):
             Training("guide base", mlp | {"projection": "preset"}, preset=BASE),
             Training("guide adversary", mlp | {"projection": "preset"}, preset=f"lambda {self.strength:g}"),
         ]
-        adversary = adversary_training(self.strength, self.epochs, self.patience)
+        adversary = adversary_training(self.strength, self.epochs, self.patience, dev_epochs=self.dev_epochs)
         return [adversary, *(one for training in guided for one in repeated(training, self.repeats))]
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:

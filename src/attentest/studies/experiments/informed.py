@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.settings import setting
-from attentest.studies.cells import cells_of_run
-from attentest.studies.experiments.adversary import adversary_training, cells_of_difference
+from attentest.studies.experiments.adversary import DEV_EPOCHS, adversary_training, cells_of_adversary
 from attentest.studies.experiments.base import BASE, Experiment, Result, Training, TrialOf, difference
 from attentest.studies.experiments.repeated import (
     REPEATS,
@@ -24,7 +26,7 @@ from attentest.studies.experiments.repeated import (
 )
 from attentest.training.run import Run
 from attentest.trials.base import Chart, Conclusion, numbers_for_charts, words
-from attentest.trials.cells import cell
+from attentest.trials.cells import Cell, cell
 from attentest.trials.information import TAU_CHART, Information, clusterings, tau_boxes
 from attentest.trials.stored import StoredFinding
 
@@ -59,10 +61,12 @@ class InformedAdversary(OfInformation):
     epochs: int = setting(80, "Maximum number of epochs of the adversary's training.", least=1, most=1_000_000)
     patience: int = setting(10, "Epochs without a lower loss before training stops.", least=1, most=1_000_000)
     runs: int = setting(10, "Clusterings of each model's hidden states.", least=1, most=10_000)
+    dev_epochs: bool = setting(False, DEV_EPOCHS)
     repeats: int = setting(1, REPEATS, least=1, most=10_000)
 
     def trainings(self) -> list[Training]:
-        return repeated(adversary_training(self.strength, self.epochs, self.patience), self.repeats)
+        adversary = adversary_training(self.strength, self.epochs, self.patience, dev_epochs=self.dev_epochs)
+        return repeated(adversary, self.repeats)
 
     def trials(self) -> list[TrialOf]:
         return on_information([BASE, *self._labels], self.runs)
@@ -76,7 +80,7 @@ class InformedAdversary(OfInformation):
         result = compare_information({"adversary": self._labels}, [BASE] * self.repeats, findings)
         variant, trained = f"adversary, lambda={self.strength:g}", [runs[label] for label in self._labels]
         apart = [difference(runs[BASE], run) for run in trained]
-        own = [*cells_of_run(trained[0], variant), *cells_of_difference(variant, apart[0])]
+        own = cells_of_adversary(variant, trained[0], apart[0])
         summary = {**result.conclusion.summary, "JSD, adversary": distance_over(apart)["JSD"]}
         return replace(result, conclusion=replace(result.conclusion, summary=summary), cells=[*result.cells, *own])
 
@@ -134,6 +138,7 @@ def compare_information(
             lost = [independent_difference(*pair) for pair in zip(found[BASE], found[variant], strict=True)]
             summary[f"Δ {KEY}, {variant}"] = estimate_over(lost)
             cells.append(cell(variant, "delta weighted tau", summary[f"Δ {KEY}, {variant}"]))
+    cells += _between_seeds([one.value for one in found[BASE]] if len(set(bases)) > 1 else [])
     named = ", ".join(f"{variant} {estimate}" for variant, estimate in estimates.items())
     answer = f"Weighted τ between information and weight: {named}."
     taus = {
@@ -142,6 +147,16 @@ def compare_information(
     }
     conclusion = Conclusion(answer, summary, notes_on(len(bases)), for_charts=taus)
     return Result(pa.Table.from_pylist(rows), conclusion, cells)
+
+
+def _between_seeds(taus: Sequence[float]) -> list[Cell]:
+    """How far trainings of the base that differ in their seed are apart, two by two (Wen et al. 2022 §5)."""
+    apart = [abs(one - other) for one, other in combinations(taus, 2)]
+    figures = {"mean": float(np.mean(apart)), "largest": max(apart)} if apart else {}
+    return [
+        Cell(f"{len(taus)} seeds", f"{name} absolute difference of weighted tau", value, math.nan, math.nan)
+        for name, value in figures.items()
+    ]
 
 
 def _estimate(findings: Mapping[str, StoredFinding], label: str) -> Estimate:

@@ -95,6 +95,7 @@ def _row(unit: Unit, model: str, cell: Cell) -> OurRow:
         value=cell.value,
         low=cell.low if math.isfinite(cell.low) else None,
         high=cell.high if math.isfinite(cell.high) else None,
+        deviation=cell.deviation,
         n=cell.n,
         budget=BUDGET,
         version=__version__,

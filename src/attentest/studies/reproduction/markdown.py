@@ -20,7 +20,7 @@ from attentest.studies.reproduction.state import (
     read_reproduction,
 )
 from attentest.studies.steps.summary import directions_table
-from attentest.studies.tolerance import CONVENTION, PRINTED, SPREAD
+from attentest.studies.tolerance import CONVENTION, DEVIATION_OVER, PRINTED, SPREAD
 
 BEFORE, AFTER = "introduction.md", "earlier.md"  # written by hand, with links from their own place
 MADE = "<!-- made by `make reproduce` and `make docs` from the tables in reproduction/: change those, not this page -->"
@@ -140,7 +140,7 @@ def _paper(paper: PaperState) -> str:
     lines = [f"## {paper.title}", ""]
     with_ours = [cell for cell in paper.cells if cell.compared.ours is not None]
     if with_ours:
-        heads = ("table", "corpus", "model", "variant", "measure", "published", "ours", "interval")
+        heads = ("table", "corpus", "model", "variant", "measure", "published", "ours", "interval", "over texts")
         lines += [*_table_head((*heads, "trainings", "difference", "tolerance", "status")), *map(_cell_line, with_ours)]
     else:
         lines.append("No figure of ours yet.")
@@ -148,6 +148,9 @@ def _paper(paper: PaperState) -> str:
         some = [cell for cell in paper.cells if cell.status == status]
         if some:
             lines += ["", f"{title}:", "", *_listed(some)]
+    if paper.deviations:
+        lines += ["", "Settings that differ from the paper's:", ""]
+        lines += [f"- {what}: {_plain(why)}" for what, why in paper.deviations.items()]
     return "\n".join(lines)
 
 
@@ -159,7 +162,11 @@ def _cell_line(cell: CellState) -> str:
     spread = "" if ours.deviation is None else f" ± {ours.deviation:.{digits}f}"
     low, high = ours.estimate.low, ours.estimate.high
     interval = "" if math.isnan(low) else f"[{low:.{digits}f}, {high:.{digits}f}]"
-    deviation = "" if theirs.deviation is None else f" ± {theirs.deviation:g}"
+    by_training = theirs.deviation is not None and DEVIATION_OVER.get(theirs.paper) == "trainings"
+    deviation = f" ± {theirs.deviation:g}" if by_training else ""
+    over_texts = "" if by_training or theirs.deviation is None else f"{theirs.deviation:g}"
+    if over_texts and ours.over_texts is not None:
+        over_texts += f"; ours {ours.over_texts:.2f}"
     reason = f": {cell.reason}" if cell.status == NOT_COMPARABLE else ""
     return _line(
         theirs.table,
@@ -170,6 +177,7 @@ def _cell_line(cell: CellState) -> str:
         f"{theirs.value:.{theirs.decimals}f}{deviation}",
         f"{ours.estimate.value:.{digits}f}{spread}",
         interval,
+        over_texts,
         ours.seeds,
         f"{cell.compared.difference:+.{digits}f}",
         f"{tolerance.value:.{digits}f} ({tolerance.source})",

@@ -50,13 +50,15 @@ def first_model(study: Study) -> str:
 def settings_of(study: Study, model: Mapping[str, Any]) -> str:
     """A hash of what a study says about a unit: another one, and its figures are stale."""
     corpus = study.corpora[0]
+    encoder = {} if "model" in model else study.training_of.get(model_settings(model).encoder, {})
     told = {
         "model": dict(model),
-        "training": {**study.training, **study.training_on.get(corpus, {})},
+        "training": {**study.training, **study.training_on.get(corpus, {}), **encoder},
         "rows": study.rows,
         "texts": study.texts,
         "trials": study.trials,
         "experiments": study.experiments,
+        "here": study.experiments_on.get(corpus, {}),
     }
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=list).encode()).hexdigest()[:12]
 

@@ -26,6 +26,7 @@ class OurRow:
     value: float
     low: float | None
     high: float | None
+    deviation: float | None  # over texts
     n: int  # texts
     budget: str
     version: str  # of attentest
@@ -36,7 +37,7 @@ class OurRow:
 
     def cell(self) -> Cell:
         low, high = (math.nan if end is None else end for end in (self.low, self.high))
-        return Cell(self.variant, self.measure, self.value, low, high, self.model, self.n)
+        return Cell(self.variant, self.measure, self.value, low, high, self.model, deviation=self.deviation, n=self.n)
 
 
 @dataclass(frozen=True)

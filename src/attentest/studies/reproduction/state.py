@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from attentest.errors import InputError
@@ -58,6 +58,7 @@ class PaperState:
     cells: Sequence[CellState]
     directions: Sequence[Replication]
     stale_directions: frozenset[str] = frozenset()  # corpora
+    deviations: Mapping[str, str] = field(default_factory=dict)  # setting that is not the paper's -> what was run
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ def paper_state(paper: str, rows: Sequence[OurRow], reasons: Reasons) -> PaperSt
     stale = _stale_places(kept)
     cells = [_state(compared, reasons, stale) for compared in compare(paper, ours, study.tolerances)]
     directions = [found for corpus in study.corpora for found in _directions(paper, corpus, ours)]
-    return PaperState(paper, study.title, cells, directions, frozenset(row.corpus for row in kept if row.stale))
+    stale_corpora = frozenset(row.corpus for row in kept if row.stale)
+    return PaperState(paper, study.title, cells, directions, stale_corpora, study.deviations)
 
 
 def _usable(paper: str, corpus: str, rows: Iterable[OurRow]) -> list[OurRow]:

@@ -81,6 +81,7 @@ def run(settings: Mapping[str, Any], inputs: Mapping[str, Path], out: Path, list
         directions=replications,
         cells=count(compared) if settings["paper"] else {},
         not_covered=settings["not_covered"] if settings["paper"] else {},
+        deviations=settings.get("deviations", {}),
     )
     summary.write(out)
     (out / "summary.md").write_text(_page(summary, compared), encoding="utf-8")
@@ -247,6 +248,7 @@ def _signed(value: float | None) -> str:
 def _page(summary: Summary, compared: Sequence[CellComparison]) -> str:
     rows = f", at most {summary.rows:,} rows of each corpus" if summary.rows else ""
     lines = [f"# {summary.study}", "", *([f"Budget: {summary.budget}{rows}.", ""] if summary.budget else [])]
+    lines += [f"- differs from the paper: {what}: {why}" for what, why in summary.deviations.items()]
     lines += [f"- **missing, because a step failed**: {name}" for name in summary.missing]
     for finding in summary.findings:
         lines += [f"- **{finding.block}, {finding.name}**: {finding.answer}"]
