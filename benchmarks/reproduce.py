@@ -83,8 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         if given.page is not None:
             write_page(given.folder, given.page)
-    for name, error in told.failed.items():
-        print(f"failed: {name}: {error}", file=sys.stderr)
+    for name, why in told.failed.items():
+        print(f"failed: {name}: {why}", file=sys.stderr)
     return 1 if told.failed else 0
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from attentest.reports.contents import Figure, Report
+from attentest.reports.parts.formatting import NOTHING
 from attentest.reports.redrawn import picture_of
 from attentest.studies.directions import UNTESTED
-from attentest.studies.published import NOT_RUN, WITHIN
+from attentest.studies.published import NOT_COMPARABLE, NOT_RUN, WITHIN
 from attentest.studies.reproduction.reasons import NO_DATA
 from attentest.studies.reproduction.state import COMPARED, STATUSES, CellState, Reproduction, read_reproduction
 from attentest.trials.charts import agreement
@@ -59,6 +60,7 @@ def reproduction_report(folder: Path) -> Report:
         ],
         published=[_row(cell) for cell in found.cells if cell.status != NO_DATA],
         not_covered=_without_data(found),
+        deviations={f"{paper.paper}: {what}": why for paper in found.papers for what, why in paper.deviations.items()},
     )
 
 
@@ -86,7 +88,7 @@ def _notes(found: Reproduction) -> list[str]:
     if single:
         told.append(f"{single} figures are of one training: their intervals are over texts alone.")
     if left:
-        told.append(f"{left} figures are not run yet; `make reproduce` runs them.")
+        told.append(f"{left} figures are not run yet; make reproduce runs them.")
     return told
 
 
@@ -94,12 +96,11 @@ def _figure(title: str, cells: Sequence[CellState]) -> Figure | None:
     rows = [_dot(cell) for cell in cells if cell.compared.ours is not None and DRAWN[title](cell)]
     if not rows:
         return None
-    groups = [status for status in STATUSES if any(row["status"] == status for row in rows)]
     about = (
-        f"{title}: {len(rows)} published figures (across) against ours (up, the mean over trainings), by whether ours "
+        f"{len(rows)} published figures (across) against ours (up, the mean over trainings), by whether ours "
         "is within its tolerance. On the dashed line both are the same."
     )
-    chart = agreement(rows, ("published", "ours"), about, groups, TOLD)
+    chart = agreement(rows, ("published", "ours"), about, (*COMPARED, NOT_COMPARABLE), TOLD)
     return Figure(title, about, chart, picture_of(chart))
 
 
@@ -119,7 +120,7 @@ def _dot(cell: CellState) -> dict[str, Any]:
         "trainings": str(ours.seeds),
         "tolerance": f"{tolerance.value:.3g} ({tolerance.source})",
         "status": cell.status,
-        "reason": cell.reason,
+        "reason": cell.reason or NOTHING,
     }
 
 

@@ -19,10 +19,16 @@ def agreement(
     """Rows have `theirs`, `ours` and `status`, which is one of `groups` and gives colour and shape; `told` are the
     columns that a dot says when it is pointed at, as `tooltip` takes them."""
     values = [row[name] for row in rows for name in ("theirs", "ours")]
-    ends = [min(values, default=0.0), max(values, default=1.0)]
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    room = 0.03 * (high - low or 1.0)
+    ends = [low - room, high + room]
+    whole = {"type": "quantitative", "scale": {"domain": ends, "nice": False}}
     line = {
         "mark": {"type": "rule", "color": "#888888", "strokeDash": [4, 3]},
-        "encoding": {name: {"datum": ends[name.endswith("2")]} for name in ("x", "y", "x2", "y2")},
+        "encoding": {
+            **{name: {"datum": ends[0], **whole} for name in ("x", "y")},
+            **{name: {"datum": ends[1]} for name in ("x2", "y2")},
+        },
     }
     dots = {
         "name": CLICKED,
