@@ -287,7 +287,6 @@ def test_a_batch_without_sentences_is_refused() -> None:
     [
         ({"structure": "hierarchicl"}, "Unknown structure 'hierarchicl'; did you mean 'hierarchical'?"),
         ({"structure": "hierarchical", "projection": "preset"}, "use `structure='flat'`"),
-        ({"structure": "hierarchical", "projection": "random"}, "use `structure='flat'`"),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(wrong: dict[str, Any], message: str) -> None:

@@ -12,11 +12,16 @@ from dotted import dotted_corpus
 from typer.testing import CliRunner
 
 import attentest
+from attentest.chance import keyed_rows
 from attentest.cli.commands import app
+from attentest.interventions import RANDOM_SENTENCES, random_for_all
 from attentest.models import Hierarchical, ModelSettings
 from attentest.progress import Listener
+from attentest.text.sequences import Sequences
 from attentest.training.optimizer import PaperOptimizer
+from attentest.training.predict import predict
 
+PURPOSES = {"random weights": 3, RANDOM_SENTENCES: 2}  # and how many numbers are drawn for a text
 TINY: dict[str, Any] = {"epochs": 2, "dimension": 8, "hidden": 4, "structure": "hierarchical"}
 
 
@@ -39,6 +44,35 @@ def test_the_attention_table_has_words_and_sentences(han: attentest.Run) -> None
         assert np.bincount(numbers, weights).tolist() == pytest.approx([1] * len(row["sentence_weight"]), abs=1e-5)
         assert sum(row["sentence_weight"]) == pytest.approx(1, abs=1e-5)
         assert numbers.tolist() == np.cumsum([0] + [token == "." for token in row["token"][:-1]]).tolist()
+
+
+def test_random_weights_of_words_and_of_sentences(corpus: attentest.Corpus, tmp_path: Path) -> None:
+    """Vashishth et al. 2019 §4.1: U(0, 1), normalised, at both sites, the same in training and at inference."""
+    run = attentest.train(corpus, tmp_path / "random", **TINY, projection="random", seed=5)
+    for row in run.attention.to_pylist():
+        numbers, weights = np.array(row["sentence"]), np.array(row["weight"])
+        assert np.bincount(numbers, weights).tolist() == pytest.approx([1] * len(row["sentence_weight"]), abs=1e-5)
+        assert sum(row["sentence_weight"]) == pytest.approx(1, abs=1e-5)
+    several = [row for row in run.attention.to_pylist() if len(row["sentence_weight"]) > 2]
+    assert all(len(set(np.round(row["sentence_weight"], 6))) > 2 for row in several)
+    data = run.test_data()
+    again = predict(run.model, data, np.arange(len(data.rows)))
+    said = np.array(run.predictions["probability"].to_pylist())
+    np.testing.assert_allclose(again.probabilities, said, atol=1e-5)
+    other = attentest.train(corpus, tmp_path / "other", **TINY, projection="random", seed=6)
+    assert other.attention["sentence_weight"].to_pylist() != run.attention["sentence_weight"].to_pylist()
+
+
+def test_random_shares_by_hand() -> None:
+    """A text of two sentences with two words and one: the shares of a sentence sum to its weight."""
+    sequences, sentences = Sequences(np.arange(2, 8), np.array([0, 3, 6])), np.array([0, 0, 1, 0, 1, 1])
+    shares = random_for_all(sequences, 0, sentences)
+    drawn, above = (1 - keyed_rows(0, name, np.arange(2), (size,)) for name, size in PURPOSES.items())
+    for text, (start, split) in enumerate(((0, 2), (3, 1))):
+        words, weights = drawn[text], above[text] / above[text].sum()
+        first, second = words[:split] / words[:split].sum(), words[split:] / words[split:].sum()
+        wanted = [*first * weights[0], *second * weights[1]]
+        assert shares[start : start + 3].tolist() == pytest.approx(wanted, abs=1e-6)
 
 
 def test_heat_is_the_share_of_the_document(han: attentest.Run) -> None:

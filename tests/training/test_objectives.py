@@ -46,7 +46,10 @@ def test_how_far_an_adversary_is_by_hand() -> None:
     objective = Adversary(0.1, np.array([[0.3, 0.7], [0.5, 0.5]]), np.array([0.5, 0.5, 0.2, 0.8]), sequences)
     said = np.array([[1.0, 0.0], [0.5, 0.5]])
     found = objective.apart(Predictions(np.array([1, 0]), said, [np.array([1.0, 0.0]), np.array([0.9, 0.1])]))
-    assert found == pytest.approx({"jsd": (first + second) / 2, "tvd": (0.5 + 0.2) / 2})
+    # the loss: ½ |0 − .5| − .1 KL((1, 0)‖(.2, .8)) and ½ |.5 − .7| − .1 KL((.9, .1)‖(.5, .5)), as above
+    losses = 0.25 - 0.1 * math.log(5), 0.1 - 0.1 * 0.3680642
+    wanted = {"jsd": (first + second) / 2, "tvd": (0.5 + 0.2) / 2, "dev_loss": sum(losses) / 2}
+    assert found == pytest.approx(wanted)
 
 
 class Padded:
@@ -77,6 +80,17 @@ def test_an_adversary_moves_attention_and_keeps_predictions(run: attentest.Run, 
     assert far.dev["jsd"] > near.dev["jsd"] + 0.01
     assert 0 <= far.dev["tvd"] <= 1
     assert "jsd" not in run.dev
+
+
+def test_the_epoch_of_an_adversary_can_be_chosen_on_dev(run: attentest.Run, corpus: attentest.Corpus) -> None:
+    """Wiegreffe & Pinter 2019, App. B, choose it on the test set."""
+    settings: dict[str, Any] = {"dimension": 16, "hidden": 8, "lr": 0.05, "epochs": 4, "objective": "adversary"}
+    chosen = attentest.train(corpus, base=run, strength=0.5, select_by="dev-loss", **settings)
+    losses = chosen.history["dev_loss"].to_pylist()
+    assert chosen.dev["epoch"] == 1 + losses.index(min(losses))
+    assert chosen.history["score"].to_pylist() == pytest.approx([-loss for loss in losses])
+    with pytest.raises(attentest.InputError, match="is for the objective 'adversary'"):
+        attentest.train(corpus, select_by="dev-loss", **SMALL)
 
 
 def test_frozen_parts_stay_and_taken_parts_start_as_they_were(run: attentest.Run, corpus: attentest.Corpus) -> None:

@@ -16,7 +16,15 @@ from torch import Tensor
 
 import attentest
 from attentest.importance.erasure import leave_one_out, removed_probabilities
-from attentest.interventions import permuted, random_weights, softmax_within, sums_within, uniform_weights
+from attentest.interventions import (
+    PERMUTED_SENTENCES,
+    RANDOM_SENTENCES,
+    permuted,
+    random_weights,
+    softmax_within,
+    sums_within,
+    uniform_weights,
+)
 from attentest.models import Hierarchical
 from attentest.text.batches import Batch
 from attentest.trials import Subject, hold, make_trial, subject_of
@@ -187,6 +195,44 @@ def test_word_weights_are_changed_within_their_sentences(trained: attentest.Run)
     for weights in (uniform, drawn, shuffled, soft[:, 0]):
         assert (weights[~reading.mask] == 0).all()
     assert not torch.equal(shuffled, reading.weights)
+
+
+@torch.no_grad()
+def test_weights_of_words_and_sentences_are_replaced_at_once(trained: attentest.Run) -> None:
+    """Vashishth et al. 2019, Table 1: text by text, with sentences and their states made by hand."""
+    reading = exact_reading(trained, "word")
+    model, trial = reading.model, make_trial("uniform", all_sites=True, seed=3)
+    found = trial.examine(reading)  # type: ignore[attr-defined]
+    assert isinstance(model, Hierarchical)
+    given = (reading.mask, reading.rows, 3)
+    words = {
+        "uniform": uniform_weights(reading.mask, torch.float64, reading.within),
+        "random": random_weights(*given, torch.float64, reading.within),
+        "permuted": permuted(reading.weights, *given, reading.within),
+    }
+    own = model.attend(reading.encoded)["sentence"]
+    for text in range(len(reading.batch)):
+        groups = [places for at, places in sentences_of(reading) if at == text]
+        count, row = len(groups), reading.rows[text : text + 1]
+        there = torch.ones(1, count, dtype=torch.bool)
+        above = {
+            "uniform": torch.full((count,), 1 / count, dtype=torch.float64),
+            "random": random_weights(there, row, 3, torch.float64, purpose=RANDOM_SENTENCES)[0],
+            "permuted": permuted(own[text : text + 1, :count], there, row, 3, purpose=PERMUTED_SENTENCES)[0],
+        }
+        assert sorted(above["permuted"].tolist()) == sorted(own[text, :count].tolist())
+        for name, weights in words.items():
+            vectors = torch.stack([weights[text, at] @ reading.encoded.hidden[text, at] for at in groups])
+            states = model.encoder["sentence"](vectors.unsqueeze(0), there)[0]
+            logits = model.decoder(above[name] @ states)
+            probability = torch.cat((torch.zeros(1), logits)).softmax(-1)
+            moved = float((probability - reading.probabilities[text]).abs().sum() / 2)
+            assert found[f"tvd_{name}"][text] == pytest.approx(moved, abs=1e-9)
+
+
+def test_all_sites_need_the_site_of_words(trained: attentest.Run) -> None:
+    with pytest.raises(attentest.InputError, match="`all_sites` is for the site word"):
+        attentest.trial("uniform", trained, texts=5, all_sites=True)
 
 
 @torch.no_grad()
