@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from attentest.studies.published import same_corpus
 from attentest.studies.reproduction.harvest import Harvest, left_of, mark_stale, needed_by
 from attentest.studies.reproduction.markdown import write_page
 from attentest.studies.reproduction.plan import paper_study
+from attentest.studies.reproduction.rows import read_units
 from attentest.studies.reproduction.units import Group, Unit, plan_group
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +41,8 @@ class Work:
     left: list[Unit]
     stale: int  # rows
     steps: dict[str, float]  # that are missing: key -> seconds on one core, as the plan estimates them
+    estimated: float = 0.0  # seconds of the units that are done …
+    taken: float = 0.0  # … and what they took
 
     @property
     def seconds(self) -> float:
@@ -49,9 +52,10 @@ class Work:
     def name(self) -> str:
         return f"{self.group.paper}/{self.group.corpus}"
 
-    def __str__(self) -> str:
+    def told(self, pace: float) -> str:
         stale = f", {self.stale:,} rows stale" if self.stale else ""
-        return f"{self.name}: {len(self.left)} of {len(self.group.units)} units left, {_time(self.seconds)}{stale}"
+        left = f"{len(self.left)} of {len(self.group.units)} units left"
+        return f"{self.name}: {left}, {_time(pace * self.seconds)}{stale}"
 
 
 @dataclass
@@ -62,30 +66,33 @@ class Told:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _arguments(arguments)
-    store, told = Store(given.store), Told()
     try:
-        works = [_work(paper, corpus, store, given, told) for paper, corpus in chosen(given.only)]
-        # the quickest first: an hour leaves as many figures as it can
-        todo = sorted((work for work in works if work is not None), key=lambda work: work.seconds)
-        _print_left(todo, told, given.workers)
-        if not given.left:
-            if not given.only:  # their steps are not collected
-                store.register(given.folder, [step.key for work in todo for step in work.group.plan])
-            _run(todo, store, given, told)
-    except KeyboardInterrupt:
-        print(
-            "\nInterrupted. Figures of finished units are kept; run the same command again to resume.", file=sys.stderr
-        )
-        return 130
+        return _reproduce(given)
     except attentest.InputError as error:
         print(error, file=sys.stderr)
         return 2
-    finally:
-        if given.page is not None:
-            write_page(given.folder, given.page)
+
+
+def _reproduce(given: argparse.Namespace) -> int:
+    store, told = Store(given.store), Told()
+    found = [_work(paper, corpus, store, given, told) for paper, corpus in chosen(given.only)]
+    # the quickest first: an hour leaves as many figures as it can
+    works = sorted((work for work in found if work is not None), key=lambda work: work.seconds)
+    _print_left(works, told, given.workers)
+    code = 0 if works else 2
+    if not given.left:
+        if not given.only:  # their steps are not collected
+            store.register(given.folder, [step.key for work in works for step in work.group.plan])
+        try:
+            _run(works, store, given, told)
+        except KeyboardInterrupt:
+            print("\nInterrupted. Finished figures are kept; run the same command again to resume.", file=sys.stderr)
+            code = 130
+    if given.page is not None:
+        write_page(given.folder, given.page)
     for name, why in told.failed.items():
         print(f"failed: {name}: {why}", file=sys.stderr)
-    return 1 if told.failed else 0
+    return code or bool(told.failed)
 
 
 def chosen(only: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -112,19 +119,31 @@ def _work(paper: str, corpus: str, store: Store, given: argparse.Namespace, told
         told.missing[f"{paper}/{corpus}"] = str(error)
         return None
     stale, left = mark_stale(group, given.folder), left_of(group, given.folder)
-    done = {step.key for step in group.plan if store.has(step.key)}
-    steps = needed_by(group.plan, [step for unit in left for step in unit.results.values()], done)
-    return Work(group, left, stale, {step.key: step.seconds for step in steps})
+    there = {step.key for step in group.plan if store.has(step.key)}
+    steps = _steps(group, left, there)
+    done, units = read_units(given.folder), [unit for unit in group.units if unit not in left]
+    taken = sum(done[unit.place].seconds for unit in units)
+    return Work(group, left, stale, steps, sum(_steps(group, units).values()), taken)
+
+
+def _steps(group: Group, units: Sequence[Unit], done: Collection[str] = ()) -> dict[str, float]:
+    """The steps that units need, with the seconds that the plan estimates for each."""
+    targets = [step for unit in units for step in unit.results.values()]
+    return {step.key: step.seconds for step in needed_by(group.plan, targets, done)}
 
 
 def _print_left(works: Sequence[Work], told: Told, workers: int | None) -> None:
+    """Estimates of the plan, as much longer or shorter as those of finished units were."""
+    estimated = sum(work.estimated for work in works)
+    pace = sum(work.taken for work in works) / estimated if estimated else 1.0
     for work in works:
-        print(work)
+        print(work.told(pace))
     for name, why in told.missing.items():
         print(f"{name}: cannot be run: {why}")
     for paper in dict.fromkeys(work.group.paper for work in works):
-        print(f"{paper}: {_time(_together([work for work in works if work.group.paper == paper]))} left in all")
-    total, cores = _together(works), workers or os.cpu_count() or 1
+        of_paper = _together([work for work in works if work.group.paper == paper])
+        print(f"{paper}: {_time(pace * of_paper)} left in all")
+    total, cores = pace * _together(works), workers or os.cpu_count() or 1
     print(f"all: {_time(total)} left on one core, {_time(total / cores)} on {cores}", flush=True)
 
 

@@ -134,7 +134,34 @@ def test_a_wrong_name_is_a_message(
 def test_a_corpus_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, places = written(tmp_path / "tables", []), ["--store", str(tmp_path / "store"), "--data-dir", str(tmp_path)]
     page = tmp_path / "page.md"
-    assert reproduce.main(["serrano2019", *places, "--folder", str(folder), "--page", str(page)]) == 0
+    assert reproduce.main(["serrano2019", *places, "--folder", str(folder), "--page", str(page)]) == 2
     said = capsys.readouterr().out
     assert "serrano2019/imdb_jw: cannot be run: 'imdb_jw' needs" in said
     assert page.read_text(encoding="utf-8").startswith("# Reproduction")
+
+
+def test_the_command_runs_what_is_left_and_writes_the_page(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (finished / "reasons.yaml").write_text("{}", encoding="utf-8")
+    planned(monkeypatch)
+    monkeypatch.setattr(reproduce, "chosen", lambda only: [(PAPER, "planted")])
+    places = ["--store", str(tmp_path / "store"), "--folder", str(finished), "--seeds", "2", "--workers", "1"]
+    assert reproduce.main(places) == 0
+    assert f"{PAPER}/planted: 0 of 2 units left, about 0 min" in capsys.readouterr().out
+    changed = [replace(row, value=0.0, key="old") for row in read_rows(finished, PAPER)]
+    write_rows(finished, PAPER, changed)
+    (finished / "units.csv").unlink()
+    monkeypatch.setattr(reproduce, "LocalPool", lambda store, workers: Here(store))
+    assert reproduce.main(places) == 0
+    assert "2 of 2 units left, about 0 min, 2 rows stale" in capsys.readouterr().out
+    assert all(row.value > 0 and row.key != "old" and not row.stale for row in read_rows(finished, PAPER))
+
+
+def test_a_damaged_table_is_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = written(tmp_path / "tables", [f1(0, 0.8)])
+    (folder / "wiegreffe2019.csv").write_text("a,b\n", encoding="utf-8")
+    places = ["--store", str(tmp_path / "store"), "--data-dir", str(tmp_path), "--page", str(tmp_path / "page.md")]
+    assert reproduce.main([PAPER, "--left", *places, "--folder", str(folder)]) == 2
+    assert "wiegreffe2019.csv is damaged: its first line must be" in capsys.readouterr().err
+    assert not (tmp_path / "page.md").exists()
