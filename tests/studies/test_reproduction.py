@@ -10,6 +10,7 @@ from docs.generate import HERE
 from toy_reproduction import f1, row, written
 
 import attentest
+from attentest.studies.reproduction.derived import TABLE_1
 from attentest.studies.reproduction.markdown import markdown, write_page
 from attentest.studies.reproduction.rows import OurRow, read_rows, read_units, write_rows
 from attentest.studies.reproduction.state import CellState, read_reproduction
@@ -133,6 +134,9 @@ def test_reasons_of_missing_data_and_of_what_is_not_comparable(tmp_path: Path) -
     assert by_corpus["cnn"] == ("no data", "no texts")
     assert by_corpus["diabetes"] == ("no data", "the corpus is not public")
     assert by_corpus["snli"][0] == "not run yet"
+    folder = written(tmp_path / "t", [], reasons="not run yet:\n  - {corpus: snli, why: it takes days}\n")
+    assert {c.reason for c in read_reproduction(folder).cells if c.theirs.corpus == "snli"} == {"it takes days"}
+    assert "snli (12): it takes days" in markdown(folder)
 
 
 @pytest.mark.parametrize(
@@ -220,3 +224,23 @@ def test_directions_are_over_seeds_with_what_would_decide(tmp_path: Path) -> Non
     }
     assert "trainings" in said["open"].decides
     assert "at least 0.4 is needed" in said["near"].decides
+
+
+def test_means_over_a_table_are_made_as_the_paper_makes_them(tmp_path: Path) -> None:
+    """Vashishth et al. §4.1: over four corpora and two models of Table 1."""
+    variant, rows = "uniform, inferred", []
+    for number, (corpus, model) in enumerate(TABLE_1):
+        about = {"model": model, "unit": model, "seed": 0}
+        rows.append(row("vashishth2019", corpus, "base", "accuracy %", 80.0, **about))  # type: ignore[arg-type]
+        rows.append(row("vashishth2019", corpus, variant, "delta accuracy %", -number, **about))  # type: ignore[arg-type]
+
+    def found(some: list[OurRow]) -> dict[tuple[str, str], float | None]:
+        cells = read_reproduction(written(tmp_path / "t", some, "vashishth2019")).cells
+        return {
+            (c.theirs.variant, c.theirs.measure): c.compared.ours.estimate.value
+            for c in cells
+            if c.theirs.corpus == "all single sequence" and c.compared.ours is not None
+        }
+
+    assert found(rows) == {(variant, "accuracy decrease %"): pytest.approx(3.5)}  # (0 + 1 + … + 7) / 8
+    assert found(rows[2:]) == {}

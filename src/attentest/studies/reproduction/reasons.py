@@ -11,11 +11,11 @@ from typing import Any
 import yaml
 
 from attentest.errors import InputError, unknown_name
-from attentest.studies.published import Published
+from attentest.studies.published import NOT_COMPARABLE, NOT_RUN, OUTSIDE, Published
 
 FILE = "reasons.yaml"
-NO_DATA, NOT_COMPARABLE, OUTSIDE = "no data", "not comparable", "outside"
-KINDS = (NO_DATA, NOT_COMPARABLE, OUTSIDE)
+NO_DATA = "no data"
+KINDS = (NO_DATA, NOT_RUN, NOT_COMPARABLE, OUTSIDE)
 LARGEST = 1_000_000  # bytes
 
 

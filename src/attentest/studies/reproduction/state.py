@@ -26,6 +26,7 @@ from attentest.studies.published import (
     variant_name,
 )
 from attentest.studies.reproduction import reasons as written
+from attentest.studies.reproduction.derived import derived
 from attentest.studies.reproduction.plan import current_settings, first_model, paper_study, study_of, task_of
 from attentest.studies.reproduction.reasons import NO_DATA, Reason, Reasons, read_reasons
 from attentest.studies.reproduction.rows import UNITS, OurRow, UnitRow, read_rows, read_units
@@ -91,6 +92,7 @@ def paper_state(paper: str, rows: Sequence[OurRow], reasons: Reasons) -> PaperSt
     study = paper_study(paper)
     kept = [row for corpus in study.corpora for row in _usable(paper, corpus, rows)]
     ours = _by_model(kept)
+    ours |= derived(paper, _by_model(row for row in kept if not row.stale))
     stale = _stale_places(kept)
     cells = [_state(compared, reasons, stale) for compared in compare(paper, ours, study.tolerances)]
     directions = [found for corpus in study.corpora for found in _directions(paper, corpus, ours)]
@@ -136,7 +138,8 @@ def _state(compared: CellComparison, reasons: Reasons, stale: Stale) -> CellStat
         missing = reasons.of(NO_DATA, cell)
         if missing is not None or not cell.public:
             return CellState(compared, NO_DATA, missing.why if missing is not None else NOT_PUBLIC)
-        return CellState(compared, NOT_RUN)
+        left_out = reasons.of(NOT_RUN, cell)
+        return CellState(compared, NOT_RUN, "" if left_out is None else left_out.why)
     place = (cell.model, variant_name(cell.variant), cell.measure)
     changed = next((why for corpus, of, why in stale if same_corpus(corpus, cell.corpus) and of == place), "")
     other = reasons.of(NOT_COMPARABLE, cell)
