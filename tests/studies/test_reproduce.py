@@ -104,6 +104,18 @@ def test_what_has_changed_is_said_and_run_again(finished: Path, monkeypatch: pyt
     assert {row.stale for row in read_rows(finished, PAPER)} == {"code"}
 
 
+def test_rows_of_a_model_that_is_gone_are_removed(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = [replace(row, unit="another") for row in read_rows(finished, PAPER)]
+    write_rows(finished, PAPER, [*gone, *read_rows(finished, PAPER), f1(0, 0.8)])
+    assert mark_stale(planned(monkeypatch), finished) == 0
+    assert [(row.corpus, row.unit == "another") for row in read_rows(finished, PAPER)] == [
+        ("planted", False),
+        ("planted", False),
+        ("sst_jw", False),
+    ]
+    assert len(read_units(finished)) == 2
+
+
 def test_rows_of_others_stay(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     elsewhere: list[OurRow] = [f1(0, 0.8)]

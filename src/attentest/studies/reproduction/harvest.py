@@ -36,8 +36,12 @@ def left_of(group: Group, folder: Path) -> list[Unit]:
 
 
 def mark_stale(group: Group, folder: Path) -> int:
-    """Write down which rows are no longer what would be computed now, and why; how many there are."""
+    """Write down which rows are no longer what would be computed now, and why; how many there are.
+
+    Rows of models that are no longer part of the study are removed: nothing would ever compute them again.
+    """
     planned = {(unit.corpus, unit.name, unit.seed): unit for unit in group.units}
+    names = {unit.name for unit in group.units}
 
     def marked(row: OurRow) -> OurRow:
         unit = planned.get((row.corpus, row.unit, row.seed))
@@ -45,9 +49,11 @@ def mark_stale(group: Group, folder: Path) -> int:
 
     with locked(folder / LOCK):
         rows = read_rows(folder, group.paper)
-        found = [marked(row) for row in rows]
+        found = [marked(row) for row in rows if row.corpus != group.corpus or row.unit in names]
         if found != rows:
             write_rows(folder, group.paper, found)
+            here, units = (group.paper, group.corpus), read_units(folder)
+            write_units(folder, {at: unit for at, unit in units.items() if at[:2] != here or unit.unit in names})
     return sum(bool(row.stale) for row in found if row.corpus == group.corpus)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from attentest.errors import InputError
+from attentest.files import is_file
 from attentest.studies import PAPERS
 from attentest.studies.comparable import Place
 from attentest.studies.directions import Replication, examine, printed_by
@@ -74,7 +75,7 @@ class Reproduction:
 
 
 def is_reproduction(folder: Path) -> bool:
-    return (folder / written.FILE).is_file() and (folder / UNITS).is_file()
+    return is_file(folder / written.FILE) and is_file(folder / UNITS)
 
 
 def read_reproduction(folder: Path) -> Reproduction:
