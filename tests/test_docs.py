@@ -154,10 +154,14 @@ def test_measures_studies_and_experiments_are_listed() -> None:
         assert f"`{name}`" in sections("commands.md")["attentest study"], name
 
 
-def test_the_study_on_the_page_of_commands_can_be_read(tmp_path: Path) -> None:
-    (example,) = re.findall(r"```yaml\n(.*?)```", text_of("commands.md"), re.DOTALL)
-    (tmp_path / "mine.yaml").write_text(example)
-    assert read_study(tmp_path / "mine.yaml").seeds == (0, 1)
+def test_the_studies_on_the_page_of_commands_can_be_read(tmp_path: Path) -> None:
+    found = []
+    for example in re.findall(r"```yaml\n(.*?)```", text_of("commands.md"), re.DOTALL):
+        (tmp_path / "mine.yaml").write_text(example)
+        found.append(read_study(tmp_path / "mine.yaml"))
+    first, second = found
+    assert first.seeds == (0, 1)
+    assert second.deviations.keys() == {"epochs"}
 
 
 def test_every_name_has_a_summary() -> None:

@@ -159,13 +159,11 @@ def test_babi_starts_from_vectors_as_torch_draws_them() -> None:
         for budget in BUDGETS:
             chosen = with_budget(find_study(paper), budget)
             for corpus in ("babi1", "babi2", "babi3"):
-                given = chosen.training_on[corpus]
-                assert (given["vector_scale"], given["lr"], given["hidden"], given["batch_size"]) == (
-                    1.0,
-                    0.001,
-                    32,
-                    50,
-                )
+                wanted = {"vector_scale": 1.0, "hidden": 32, "batch_size": 50, "dimension": 50}
+                assert wanted.items() <= chosen.training_on[corpus].items()
+                paper_rate = chosen.training_on[corpus]["lr"] == 0.001
+                assert paper_rate == (budget == "paper")
+                assert paper_rate or "0.003 instead of 0.001" in " ".join(chosen.deviations["epochs"].split())
 
 
 def test_what_is_other_for_an_encoder_or_a_corpus(tmp_path: Path) -> None:

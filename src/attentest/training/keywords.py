@@ -25,6 +25,7 @@ class SettingsGiven(TypedDict, total=False):
     stride: int
     vectors: str
     dimension: int
+    vector_scale: float
     encoder: str
     alignment: str
     projection: str
