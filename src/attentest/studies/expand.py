@@ -376,7 +376,7 @@ class _Block:
         if self.again:
             return
         for name, settings in experiments.items():
-            if not isinstance(settings, bool) and self._model_name() in settings.get(OF_MODELS, [self._model_name()]):
+            if settings is not False and self._model_name() in settings.get(OF_MODELS, [self._model_name()]):
                 own = {key: value for key, value in settings.items() if key != OF_MODELS}
                 add(EXPERIMENT, name, self._experiment(name, own, self.base))
         add(INSTANCES, HEAT_MAPS, self._instances())
