@@ -187,7 +187,8 @@ def add_corpus(
     own = {**study.training, **study.training_on.get(source, {})}
     models = models_for(study, corpus)
     found.first_models[corpus.name] = model_settings(models[0]).name
-    here = replace(study, experiments=_merged(study.experiments, study.experiments_on.get(source, {})))
+    experiments = _merged(study.experiments, study.experiments_on.get(source, {}))
+    here = replace(study, experiments={name: given for name, given in experiments.items() if given is not False})
     for model in models:
         of_encoder = study.training_of.get(model_settings(model).encoder, {})
         for seed in study.seeds:
@@ -376,7 +377,7 @@ class _Block:
         if self.again:
             return
         for name, settings in experiments.items():
-            if settings is not False and self._model_name() in settings.get(OF_MODELS, [self._model_name()]):
+            if self._model_name() in settings.get(OF_MODELS, [self._model_name()]):
                 own = {key: value for key, value in settings.items() if key != OF_MODELS}
                 add(EXPERIMENT, name, self._experiment(name, own, self.base))
         add(INSTANCES, HEAT_MAPS, self._instances())
