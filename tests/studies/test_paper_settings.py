@@ -260,5 +260,5 @@ def test_cells_keep_how_far_an_adversary_is(tmp_path: Path) -> None:
     spread = cell("all", "tau", Estimate(0.3, math.nan, math.nan, 9), deviation=0.21)
     write_cells(tmp_path, [*near, spread])
     kept = read_cells(tmp_path)
-    assert kept[0] == Cell("frozen", "accuracy", 0.7, 0.6, 0.8, "", 0.29)
+    assert kept[0] == Cell("frozen", "accuracy", 0.7, 0.6, 0.8, "", 0.29, n=9)
     assert (kept[1].deviation, kept[1].jsd) == (0.21, None)
