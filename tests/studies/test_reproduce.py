@@ -16,9 +16,10 @@ from toy_reproduction import f1, written
 import attentest
 from attentest.engine import Store
 from attentest.engine.plan import Step
+from attentest.files import read_json
 from attentest.studies.directions import Direction, Side
 from attentest.studies.reproduction import plan
-from attentest.studies.reproduction.harvest import left_of, mark_stale
+from attentest.studies.reproduction.harvest import left_of, mark_stale, needed_by
 from attentest.studies.reproduction.rows import OurRow, read_rows, read_units, write_rows
 from attentest.studies.reproduction.units import Group, plan_group
 from attentest.studies.schema import Study
@@ -80,8 +81,12 @@ def test_an_interrupted_run_keeps_what_is_finished_and_resumes(
     assert rows[0].key != rows[1].key
     units = read_units(finished)
     assert {unit.seed: unit.cells for unit in units.values()} == {0: 1, 1: 1}
-    assert all(unit.seconds > 0 for unit in units.values())
     group = planned(monkeypatch)  # as in a fresh clone, which has no store
+    for unit in group.units:
+        needed = needed_by(group.plan, unit.results.values())
+        took = [read_json(tmp_path / "store" / "entries" / step.key / "entry.json")["seconds"] for step in needed]
+        assert len(took) == 2  # the corpus and the training
+        assert units[unit.place].seconds == pytest.approx(sum(took), rel=1e-4, abs=1e-3)
     assert left_of(group, finished) == []
     assert mark_stale(group, finished) == 0
 

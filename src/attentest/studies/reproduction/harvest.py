@@ -72,7 +72,7 @@ def keep(unit: Unit, store: Store, folder: Path, seconds: float) -> None:
         others = [row for row in read_rows(folder, unit.paper) if (row.corpus, row.unit, row.seed) != unit.place[1:]]
         write_rows(folder, unit.paper, [*others, *rows])
         units = read_units(folder)
-        kept = UnitRow(*unit.place, BUDGET, unit.settings, unit.key, cells=len(rows), seconds=round(seconds, 1))
+        kept = UnitRow(*unit.place, BUDGET, unit.settings, unit.key, cells=len(rows), seconds=round(seconds, 3))
         write_units(folder, {**units, unit.place: kept})
 
 
