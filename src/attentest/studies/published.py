@@ -191,8 +191,6 @@ def _compared(theirs: Published, ours: Mapping[Place, OverSeeds], tolerances: Ma
         return CellComparison(theirs, None, None, convention=convention)
     tolerance = tolerance_of(mine, theirs.deviation, DEVIATION_OVER.get(theirs.paper), theirs.half_unit, convention)
     reason = not_comparable(theirs.paper, theirs.model, variant, estimates(ours))
-    if not reason and tolerance.vague:
-        reason = f"the figure is too uncertain: the tolerance would be {tolerance.value:.3g} ({tolerance.source})"
     return CellComparison(theirs, mine, tolerance, reason, convention)
 
 

@@ -20,15 +20,14 @@ DEVIATION_OVER = {"vashishth2019": "trainings", "jain2019": "texts", "meister202
 class Tolerance:
     value: float
     source: str
-    vague: bool = False  # wider than is worth comparing with
 
 
 def tolerance_of(
     ours: OverSeeds, deviation: float | None, over: str | None, half_unit: float, convention: float
 ) -> Tolerance:
-    """Where the paper prints a deviation over trainings, 1.96 of it; else the interval of one more training of ours,
-    if there are three or more; else the convention. The first two widen with our own uncertainty (half-widths are added
-    as squares) and by half a unit of the last printed digit.
+    """Where the paper prints a deviation over trainings, 1.96 of it; else the interval of one more training of ours, if
+    there are three or more. Both widen with our own uncertainty (half-widths are added as squares) and by half a unit of
+    the last printed digit. Where there is neither, or they are too wide to say anything, the convention.
     """
     if deviation is not None and over == "trainings":
         return _bounded(math.hypot(NORMAL * deviation, _half(ours)) + half_unit, PRINTED, convention)
@@ -38,7 +37,7 @@ def tolerance_of(
 
 
 def _bounded(value: float, source: str, convention: float) -> Tolerance:
-    return Tolerance(value, source, value > MOST * convention)
+    return Tolerance(value, source) if value <= MOST * convention else Tolerance(convention, CONVENTION)
 
 
 def _half(ours: OverSeeds) -> float:
