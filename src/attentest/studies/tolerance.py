@@ -26,8 +26,8 @@ def tolerance_of(
     ours: OverSeeds, deviation: float | None, over: str | None, half_unit: float, convention: float
 ) -> Tolerance:
     """Where the paper prints a deviation over trainings, 1.96 of it; else the interval of one more training of ours, if
-    there are three or more. Both widen with our own uncertainty (half-widths are added as squares) and by half a unit of
-    the last printed digit. Where there is neither, or they are too wide to say anything, the convention.
+    there are three or more. Both widen with our own uncertainty (half-widths are added as squares) and by half a unit
+    of the last printed digit. Where there is neither, or they are too wide to say anything, the convention.
     """
     if deviation is not None and over == "trainings":
         return _bounded(math.hypot(NORMAL * deviation, _half(ours)) + half_unit, PRINTED, convention)
