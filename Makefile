@@ -58,10 +58,9 @@ bench: .venv/ready
 real-models: .venv/ready
 	$(BIN)/python -m benchmarks.real_models
 
+# what is missing of the papers' figures (ONLY=wen2022 or wen2022/sst); LEFT=1 prints what is left and runs nothing
 reproduce: .venv/ready
-	$(BIN)/python -m benchmarks.reproduction
-	$(BIN)/python -m benchmarks.directions
-	$(BIN)/python -m benchmarks.needed
+	$(BIN)/python -m benchmarks.reproduce $(if $(LEFT),--left) $(if $(SEEDS),--seeds $(SEEDS)) $(ONLY)
 
 clean:
 	rm -rf .venv demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -20,6 +20,7 @@ from attentest.studies import verdict
 from attentest.studies.audit import BUDGETS
 from attentest.studies.calibration.page import markdown
 from attentest.studies.experiments import EXPERIMENTS, experiment_class
+from attentest.studies.reproduction.markdown import markdown as reproduction
 from attentest.studies.verdict.calibration import FILE, Calibration
 from attentest.studies.verdict.criterion import CALIBRATED, DEFINES, PEOPLE, Criterion, Definition
 from attentest.studies.verdict.definitions import DEFINITIONS
@@ -63,6 +64,7 @@ def pages() -> dict[Path, Callable[[str], str]]:
         HERE / "translation.md": with_translation_settings,
         HERE / "trials" / "translation.md": with_settings_of_translation_trials,
         HERE / "calibration.md": lambda _: calibration_page(),
+        HERE / "reproduction.md": lambda _: reproduction(HERE / "reproduction"),
         JUDGED_BY: lambda _: MEASURED.read_text(encoding="utf-8"),
         **lists,
     }

@@ -20,7 +20,7 @@ from attentest.studies.expand import is_translator, model_settings, with_budget
 from attentest.studies.experiments import make_experiment
 from attentest.studies.experiments.base import BASE
 from attentest.studies.experiments.informed import compare_information
-from attentest.studies.published import SAMPLES, of_corpus, published
+from attentest.studies.published import SAMPLES, published, same_corpus
 from attentest.studies.results import read_summary
 from attentest.studies.run_study import plan_study, run_study
 from attentest.studies.schema import BUDGETS, Study, read_study
@@ -62,7 +62,7 @@ def test_every_published_cell_of_a_corpus_has_a_model_in_the_study(paper: str) -
     names = names_of(study)
     names["single"] |= {"average+additive"} if "guides" in study.experiments else set()
     for corpus in study.corpora:
-        cells = of_corpus(paper, corpus)
+        cells = [(c.model, c.variant, c.measure) for c in published(paper) if same_corpus(c.corpus, corpus)]
         assert cells or corpus in ("imdb_jw",), corpus
         kind = kind_of(SAMPLES.get(corpus, corpus).removesuffix("_en_de"))
         for model, variant, measure in cells:
@@ -260,5 +260,5 @@ def test_cells_keep_how_far_an_adversary_is(tmp_path: Path) -> None:
     spread = cell("all", "tau", Estimate(0.3, math.nan, math.nan, 9), deviation=0.21)
     write_cells(tmp_path, [*near, spread])
     kept = read_cells(tmp_path)
-    assert kept[0] == Cell("frozen", "accuracy", 0.7, 0.6, 0.8, "", 0.29)
+    assert kept[0] == Cell("frozen", "accuracy", 0.7, 0.6, 0.8, "", 0.29, n=9)
     assert (kept[1].deviation, kept[1].jsd) == (0.21, None)

@@ -24,11 +24,11 @@ from attentest.measures.intervals import Estimate
 from attentest.models import ModelSettings
 from attentest.studies import PAPERS, audit, find_study
 from attentest.studies.cells import f1_gain
-from attentest.studies.directions import Direction, Side, examine, of_cells, of_published
+from attentest.studies.directions import Direction, Side, examine, of_cells, of_published, printed_by
 from attentest.studies.expand import expand, with_budget
 from attentest.studies.experiments import EXPERIMENTS, experiment_class, make_experiment
 from attentest.studies.folder import status
-from attentest.studies.published import compare, of_corpus, published
+from attentest.studies.published import compare, in_table, published
 from attentest.studies.run_study import plan_study, run_study
 from attentest.studies.schema import BUDGETS, Study, read_study
 from attentest.trials.cells import Cell
@@ -294,10 +294,12 @@ def test_every_published_cell_is_whole() -> None:
 def test_ours_beside_theirs() -> None:
     # WP Table 2: SST, base, F1 .831; Table 5: λ = 5e-4 on SST has JSD .100
     ours = {
-        ("sst_jw", "bilstm+additive"): [
-            Cell("base", "f1", 0.82, 0.80, 0.84),
-            Cell("adversary, lambda=0.0005", "jsd", 0.5, 0.4, 0.6),
-        ]
+        ("sst_jw", "bilstm+additive"): {
+            0: [
+                Cell("base", "f1", 0.82, 0.80, 0.84),
+                Cell("adversary, lambda=0.0005", "jsd", 0.5, 0.4, 0.6),
+            ]
+        }
     }
     compared = compare("wiegreffe2019", ours, {"Table 2": 0.03, "Table 5": 0.1})
     found = {(c.theirs.table, c.theirs.variant): c for c in compared if c.ours is not None}
@@ -375,7 +377,7 @@ def test_what_a_difference_says() -> None:
 
     direction = Direction("0 is more than 1", "here", Side("0", "f1"), Side("1", "f1"))
     apart = cells((0.8, 0.77, 0.83), (0.7, 0.66, 0.74))
-    [replication] = examine([direction], "c", "m", of_cells(apart), of_published({}))
+    [replication] = examine([direction], "c", "m", of_cells(apart), printed_by("", "c"))
     # by hand: 0.1 ± hypot(0.03, 0.04)
     assert [replication.ours, replication.low, replication.high] == pytest.approx([0.1, 0.05, 0.15])
     assert replication.replicated == "found"
@@ -386,7 +388,7 @@ def test_what_a_difference_says() -> None:
     against_number = Direction("0 is above 0.9", "here", Side("0", "f1"), Side(number=0.9))
     missing = Direction("0 is more than 2", "here", Side("0", "f1"), Side("2", "f1"))
     found = {
-        name: examine([d], "c", "m", of_cells(cells_), of_published({}))[0].replicated
+        name: examine([d], "c", "m", of_cells(cells_), printed_by("", "c"))[0].replicated
         for name, d, cells_ in (
             ("close", direction, close),
             ("swapped", swapped, apart),
@@ -440,7 +442,7 @@ def test_a_direction_is_told_only_where_it_is_claimed(tmp_path: Path) -> None:
 
 
 def test_published_gains_are_differences_of_what_is_printed() -> None:
-    lookup = of_published(of_corpus("wiegreffe2019", "sst_jw"))
+    lookup = of_published(in_table("wiegreffe2019", "sst_jw", "Table 3"))
     found = lookup(("average+additive", "guide: base LSTM", "f1 gain over guide: trained MLP"))
     assert found is not None
     assert found.value == pytest.approx(0.824 - 0.817)

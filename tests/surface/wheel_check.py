@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 STUDY = ("study", "wiegreffe2019", "--corpus", "planted", "--dry-run", "--json")
-PUBLISHED = "from attentest.studies.published import of_corpus; print(len(of_corpus('wiegreffe2019', 'sst_jw')))"
+PUBLISHED = "from attentest.studies.published import published; print(len(published('wiegreffe2019')))"
 AUDIT = (
     *("audit", "planted", "--rows", "100", "--texts", "10"),
     *("-s", "epochs=1", "-s", "dimension=8", "-s", "hidden=4", "--store", "store", "--out", "audited"),

@@ -215,7 +215,7 @@ def _given_settings(given: Mapping[str, Any], pairs: Iterable[str]) -> dict[str,
 
 @command()
 def report(
-    folder: Annotated[Path, Argument(help="Folder of an audit, a comparison, a study, a run or a trial.")],
+    folder: Annotated[Path, Argument(help="Folder of an audit, comparison, study, run, trial or reproduction.")],
     out: Annotated[Path | None, Option(help="File to write the page to [FOLDER/report.html].")] = None,
     threshold: Thresholds = None,
     fail_on: FailOn = None,

@@ -24,6 +24,7 @@ from attentest.studies.experiments.controls import LEFT_OUT_CONTROL, POSITIVE, C
 from attentest.studies.figures import FIGURES, PlacedFinding, across_models
 from attentest.studies.folder import PLAN, VERDICT, plan_key
 from attentest.studies.published import PublishedRow
+from attentest.studies.reproduction.state import is_reproduction
 from attentest.studies.results import (
     EXPERIMENT,
     SINKS,
@@ -104,6 +105,8 @@ def mark_of(folder: Path) -> str:
 
 def families_in(folder: Path) -> set[str]:
     """Of the models that a folder has verdicts on, where that is known."""
+    if is_reproduction(folder):
+        return set()
     mark = mark_of(folder)
     if mark == SUMMARY:
         return {LABELS if one.translation is None else TRANSLATIONS for one in read_summary(folder).blocks.values()}

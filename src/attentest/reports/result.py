@@ -125,7 +125,7 @@ def report(
     *,
     thresholds: Mapping[str, float] | None = None,
 ) -> Page:
-    """Write the page of an audit, a comparison, a study, a run or a trial from its folder; nothing is run again.
+    """Write the page of an audit, comparison, study, run, trial or reproduction from its folder; nothing is run again.
 
     `out` is the page's file (report.html in the folder unless told). Without `thresholds` those count that the folder
     was last judged by.

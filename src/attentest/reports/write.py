@@ -15,7 +15,9 @@ from attentest.publish import alone_in, check_whole, link_or_copy, replacing, se
 from attentest.reports.contents import Block, Report
 from attentest.reports.gather import Thresholds, gather, kept_thresholds, mark_of
 from attentest.reports.page import render
+from attentest.reports.reproduction import reproduction_report
 from attentest.studies.folder import PAGE, VERDICT
+from attentest.studies.reproduction.state import is_reproduction
 from attentest.studies.results import SUMMARY, WITH_SPECIAL, WITHOUT_SINKS, counting_of
 from attentest.studies.verdict import calibration
 from attentest.trials.instances import HEAT_MAPS
@@ -43,6 +45,8 @@ def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds 
 
     Thresholds that are given are kept in the folder, so that the page says the same the next time.
     """
+    if is_reproduction(folder):
+        return _write_reproduction(folder, page or folder / PAGE)
     mark = mark_of(folder)
     settle(folder)
     chosen = kept_thresholds(folder) if thresholds is None else dict(thresholds)
@@ -51,6 +55,14 @@ def write_report(folder: Path, page: Path | None = None, thresholds: Thresholds 
     if os.path.realpath(place) == os.path.realpath(folder / PAGE):
         return _write_into(folder, chosen, derived), place
     return _write_elsewhere(folder, place, chosen, derived), place
+
+
+def _write_reproduction(folder: Path, page: Path) -> tuple[Report, Path]:
+    """One file; nothing else in the folder, which is the repository's."""
+    report = reproduction_report(folder)
+    make_folder(page.parent)
+    write_bytes(page, render(report).encode())
+    return report, page
 
 
 def _derived(mark: str) -> tuple[str, ...]:

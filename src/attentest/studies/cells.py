@@ -42,10 +42,11 @@ class _StoredCell:
     model: str = ""
     jsd: float | None = None
     deviation: float | None = None
+    n: int = 0
 
     def cell(self) -> Cell:
         value, low, high = (math.nan if x is None else x for x in (self.value, self.low, self.high))
-        return Cell(self.variant, self.measure, value, low, high, self.model, self.jsd, self.deviation)
+        return Cell(self.variant, self.measure, value, low, high, self.model, self.jsd, self.deviation, self.n)
 
 
 def cells_of_run(run: Run, variant: str) -> Iterator[Cell]:

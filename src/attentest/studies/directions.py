@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.studies.cells import GAIN
-from attentest.studies.published import Published
+from attentest.studies.comparable import Lookup, Place, not_comparable
+from attentest.studies.published import Published, in_table
+from attentest.studies.verdict.deciding import by_more_texts, by_more_trainings
 from attentest.trials.cells import Cell
 
 FOUND, CONTRARY, OPEN, UNTESTED = "found", "the contrary", "cannot be told", "not tested"
-Place = tuple[str, str, str]  # model, variant, measure
-Lookup = Callable[[Place], Estimate | None]
+NOT_COMPARABLE = "not comparable"
+TheirLookup = Callable[["Direction"], Lookup]
 
 
 @dataclass(frozen=True)
@@ -62,29 +64,67 @@ class Replication:
     low: float | None
     high: float | None
     replicated: str
+    decides: str = ""  # of one that cannot be told: what would; of one that is not comparable: why
 
     def as_row(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def examine(
-    directions: Iterable[Direction], corpus: str, model: str, ours: Lookup, theirs: Lookup
+    directions: Iterable[Direction],
+    corpus: str,
+    model: str,
+    ours: Lookup,
+    theirs: TheirLookup,
+    *,
+    paper: str = "",
+    trainings: int = 1,
 ) -> list[Replication]:
+    """`model` is the corpus's first one; `trainings` are behind each of our figures."""
     found = []
     for direction in directions:
-        figure, published = (_difference(direction, lookup, model) for lookup in (ours, theirs))
+        figure = _difference(direction, ours, model)
+        published = _difference(direction, theirs(direction), model).value
+        said = _replicated(figure)
+        why = "" if said == UNTESTED else _unfit(direction, paper, model, ours)
+        if why:
+            said = NOT_COMPARABLE
+        elif said == OPEN:
+            why = _to_decide(figure, trainings)
         interval = (figure.value, figure.low, figure.high)
-        said = (corpus, direction.says, direction.source, published.value)
-        found.append(Replication(*said, *interval, replicated=_replicated(figure)))
+        found.append(Replication(corpus, direction.says, direction.source, published, *interval, said, why))
     return found
+
+
+def _unfit(direction: Direction, paper: str, model: str, ours: Lookup) -> str:
+    """Why one of the sides may not be compared; empty where both may."""
+    sides = [side for side in (direction.more, direction.less) if side.number is None]
+    reasons = (not_comparable(paper, side.model or model, side.variant, ours) for side in sides)
+    return next((reason for reason in reasons if reason), "")
+
+
+def _to_decide(figure: Estimate, trainings: int) -> str:
+    if not figure.n:
+        return "the number of texts behind it is not known"
+    decided = by_more_texts(figure, 0) if trainings < 2 else by_more_trainings(figure, 0, trainings)
+    return decided.says
 
 
 def of_cells(cells: Mapping[Place, Cell]) -> Lookup:
     def lookup(place: Place) -> Estimate | None:
         cell = cells.get(place)
-        return None if cell is None else Estimate(cell.value, cell.low, cell.high, 0)
+        return None if cell is None else Estimate(cell.value, cell.low, cell.high, cell.n)
 
     return lookup
+
+
+def printed_by(paper: str, corpus: str) -> TheirLookup:
+    """What a paper prints about a corpus, for each direction in the table that it names as its source and no other."""
+
+    def of_direction(direction: Direction) -> Lookup:
+        return of_published(in_table(paper, corpus, direction.source) if paper else {})
+
+    return of_direction
 
 
 def of_published(cells: Mapping[Place, Published]) -> Lookup:
@@ -107,7 +147,9 @@ def _difference(direction: Direction, lookup: Lookup, model: str) -> Estimate:
     if more is None or less is None:
         return Estimate(math.nan, math.nan, math.nan, 0)
     # careful where both sides stand on the same texts
-    return independent_difference(more, less)
+    found = independent_difference(more, less)
+    numbers = [side.number is not None for side in (direction.more, direction.less)]
+    return replace(found, n=max(more.n, less.n)) if any(numbers) else found  # a number stands on no texts
 
 
 def _replicated(difference: Estimate) -> str:

@@ -277,16 +277,22 @@ def add_finished(found: StudyPlan, source: str, options: Mapping[str, Any], corp
 
 def models_for(study: Study, corpus: Corpus) -> Sequence[Mapping[str, Any]]:
     """Models that say how they read pairs are for those, and the others for single texts, unless there are no such."""
-    models = [model for model in study.models if not is_translator(model)]
-    asked = [model for model in models if model.get("decoder") in PAIR_MODELS or "pairing" in model]
-    pairs = corpus.kind == "pair"
-    found = list(asked) if pairs and asked else [model for model in models if model not in asked]
+    found, pairs = models_of_kind(study, corpus.kind), corpus.kind == "pair"
     if not found:
-        others = "pairs" if asked else "translations"
+        others = "translations" if all(map(is_translator, study.models)) else "pairs"
         raise InputError(f"{corpus.name} is a {corpus.kind} corpus, but all models of {study.name} are for {others}.")
     for model in found:
         (check_pair if pairs else check_single)(model_settings(model))
     return found
+
+
+def models_of_kind(study: Study, kind: str) -> list[dict[str, Any]]:
+    """The models of a study that are for corpora of a kind."""
+    if kind == "generation":
+        return [model for model in study.models if is_translator(model)]
+    models = [model for model in study.models if not is_translator(model)]
+    asked = [model for model in models if model.get("decoder") in PAIR_MODELS or "pairing" in model]
+    return list(asked) if kind == "pair" and asked else [model for model in models if model not in asked]
 
 
 def is_translator(model: Mapping[str, Any]) -> bool:
@@ -391,7 +397,7 @@ class _Block:
             model=self._model_name(),
             projection=self.model.get("projection", "softmax"),
             seed=self.seed,
-            first=self.seed == self.study.seeds[0] and not self.again,
+            compared=not self.again,
         )
 
     def _model_name(self) -> str:

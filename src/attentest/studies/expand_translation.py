@@ -131,7 +131,7 @@ class _Block:
             model=name_of(self.settings),
             projection="softmax",
             seed=seed,
-            first=seed == self.study.seeds[0],
+            compared=True,
         )
 
     def _train(self, label: str, given: Mapping[str, Any]) -> Step:

@@ -37,7 +37,7 @@ class ResultRef:
     model: str
     projection: str
     seed: int
-    first: bool  # whether it is set beside published figures: of the study's first seed, as texts usually are read
+    compared: bool  # whether it is set beside published figures: texts are read as usual
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ class Cell:
     model: str = ""  # where it is another than the base's
     jsd: float | None = None  # of an adversary's figure: how far its weights are from the base's
     deviation: float | None = None  # of a mean: the standard deviation over texts
+    n: int = 0  # texts behind it; 0 where that is not known
 
 
 def cell(
@@ -31,7 +32,7 @@ def cell(
     deviation: float | None = None,
 ) -> Cell:
     value, low, high = (factor * x for x in (estimate.value, estimate.low, estimate.high))
-    return Cell(variant, measure, value, low, high, model, jsd, deviation)
+    return Cell(variant, measure, value, low, high, model, jsd, deviation, estimate.n)
 
 
 def with_jsd(cells: Iterable[Cell], jsd: Estimate) -> list[Cell]:

@@ -15,13 +15,12 @@ import pyarrow as pa
 
 from attentest.files import read_as, write_table
 from attentest.progress import Listener
-from attentest.studies.cells import cells_of_finding, cells_of_run, read_cells
-from attentest.studies.directions import Direction, Replication, examine, of_cells, of_published
+from attentest.studies.directions import Direction, Replication, examine, printed_by
 from attentest.studies.figures import FIGURES, PlacedFinding, across_models
-from attentest.studies.published import CellComparison, compare, of_corpus
+from attentest.studies.published import CellComparison, compare, estimates, pool
+from attentest.studies.result_cells import cells_of_result, comparable_cells
 from attentest.studies.results import (
     BASELINE,
-    EXPERIMENT,
     RUN,
     SINKS,
     WITHOUT_SINKS,
@@ -94,7 +93,7 @@ class _Results:
     def __init__(self, out: Path, paper: str) -> None:
         self.out, self.paper = out, paper
         self.rows: list[dict[str, Any]] = []
-        self.comparable: dict[tuple[str, str], list[Cell]] = {}
+        self.comparable: dict[tuple[str, str], dict[int, list[Cell]]] = {}
         self.blocks: dict[str, ModelResult] = {}
         self.findings: list[FindingRef] = []
         self.placed: list[PlacedFinding] = []
@@ -120,7 +119,7 @@ class _Results:
 
     def _add_run(self, ref: ResultRef, run: Run) -> None:
         self.blocks[ref.block] = result_of_run(run)
-        self._add_cells(ref, list(cells_of_run(run, "base" if ref.projection == "softmax" else ref.projection)))
+        self._add_cells(ref, cells_of_result(ref, run.path))
 
     def _add_instances(self, ref: ResultRef, table: Path) -> None:
         target = self.out / HEAT_MAPS / f"{_file_name(ref.role, ref.block)}{table.suffix}"
@@ -151,28 +150,19 @@ class _Results:
         self.findings.append(
             FindingRef(ref.corpus, ref.block, ref.kind, ref.name, place, record.question, record.answer)
         )
-        if ref.kind == EXPERIMENT:
-            self._add_cells(ref, read_cells(folder))
-        else:
-            self._add_cells(ref, cells_of_finding(finding, ref.projection, self.blocks[ref.block].classes))
+        self._add_cells(ref, cells_of_result(ref, folder, self.blocks[ref.block].classes))
         if not self.paper:  # all figures, in the finding's own words
             self._add_rows(ref, [cell(ref.name, entry, figure) for entry, figure in finding.summary.items()])
 
     def _add_cells(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
         self._add_rows(ref, cells)
-        if ref.first:
-            self._compare_later(ref, cells)
+        for model, some in comparable_cells(ref, cells).items():
+            self.comparable.setdefault((ref.corpus, model), {}).setdefault(ref.seed, []).extend(some)
 
     def _add_rows(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
         where = {"corpus": ref.corpus, "model": ref.model, "projection": ref.projection, "seed": ref.seed}
         seen = counting_of(ref.block)  # no mean is taken over several ways
         self.rows += [{**where, **vars(c), "model": f"{c.model or ref.model}{seen}"} for c in cells]
-
-    def _compare_later(self, ref: ResultRef, cells: Sequence[Cell]) -> None:
-        """The model with softmax stands for the paper's; others only for what bears their projection's name."""
-        for found in cells:
-            if ref.projection in ("softmax", found.variant):
-                self.comparable.setdefault((ref.corpus, found.model or ref.model), []).append(found)
 
 
 def _means(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -201,18 +191,27 @@ def _file_name(role: str, *words: str) -> str:
     return slug(f"{role.zfill(3)} {' '.join(words)}")[:_LONGEST].strip("-")
 
 
-def _replications(settings: Mapping[str, Any], ours: Mapping[tuple[str, str], list[Cell]]) -> list[Replication]:
+def _replications(
+    settings: Mapping[str, Any], ours: Mapping[tuple[str, str], Mapping[int, list[Cell]]]
+) -> list[Replication]:
     """What the paper found, corpus by corpus, with our difference and what it says."""
     directions = [Direction.from_dict(row) for row in settings["directions"]]
     corpora = list(dict.fromkeys(corpus for corpus, _ in ours))
     found: list[Replication] = []
     for corpus in corpora if directions else []:
         models = [model for name, model in ours if name == corpus]
-        cells = {(model, c.variant, c.measure): c for model in models for c in ours[(corpus, model)]}
-        theirs = of_corpus(settings["paper"], corpus) if settings["paper"] else {}
+        pooled = {place: figure for model in models for place, figure in pool(model, ours[(corpus, model)]).items()}
         first, task = settings["first_models"][corpus], settings["tasks"].get(corpus, "")
         claimed = [direction for direction in directions if direction.is_about(task)]
-        found += examine(claimed, corpus, first, of_cells(cells), of_published(theirs))
+        found += examine(
+            claimed,
+            corpus,
+            first,
+            estimates(pooled),
+            printed_by(settings["paper"], corpus),
+            paper=settings["paper"],
+            trainings=max((figure.seeds for figure in pooled.values()), default=1),
+        )
     return found
 
 
@@ -222,6 +221,7 @@ def count(compared: Sequence[CellComparison]) -> dict[str, int]:
         "with public data": sum(c.theirs.public for c in compared),
         "ours": sum(c.ours is not None for c in compared),
         "within tolerance": sum(bool(c.within) for c in compared),
+        "not comparable": sum(bool(c.reason) for c in compared),
     }
 
 
@@ -235,7 +235,8 @@ def directions_table(replications: Sequence[Replication]) -> list[str]:
     for row in replications:
         theirs, ours = _signed(row.theirs), _signed(row.ours)
         interval = f"[{_signed(row.low)}, {_signed(row.high)}]" if ours else ""
-        cells = (row.says, row.source, row.corpus, theirs, ours, interval, row.replicated)
+        said = f"{row.replicated} ({row.decides})" if row.decides else row.replicated
+        cells = (row.says, row.source, row.corpus, theirs, ours, interval, said)
         lines.append(f"| {' | '.join(map(_in_a_table, cells))} |")
     return lines
 
@@ -264,10 +265,11 @@ def _page(summary: Summary, compared: Sequence[CellComparison]) -> str:
             "",
             f"{cells['ours']} of {cells['published']} published cells have one of ours "
             f"({cells['with public data']} can be computed from public data); {cells['within tolerance']} lie within "
-            "the tolerance of their table.",
+            "their tolerance.",
             "",
-            "| table | corpus | model | variant | measure | published | ours | interval | difference | tolerance |",
-            "|---|---|---|---|---|---|---|---|---|---|",
+            "| table | corpus | model | variant | measure | published | ours | interval | trainings | difference "
+            "| tolerance | status |",
+            "|---|---|---|---|---|---|---|---|---|---|---|---|",
         ]
         lines += [_line(c) for c in compared if c.ours is not None]
         lines += ["", *(f"- not covered: {table}: {why}" for table, why in summary.not_covered.items())]
@@ -276,11 +278,13 @@ def _page(summary: Summary, compared: Sequence[CellComparison]) -> str:
 
 def _line(c: CellComparison) -> str:
     assert c.ours is not None
-    mark = "" if c.within else " ✗"
+    assert c.tolerance is not None
+    ours = c.ours.estimate
+    status = f"{c.status} ({c.reason})" if c.reason else c.status
     return (
         f"| {c.theirs.table} | {c.theirs.corpus} | {c.theirs.model} | {c.theirs.variant} | {c.theirs.measure} "
-        f"| {c.theirs.value:g} | {c.ours.value:.3f} | [{c.ours.low:.3f}, {c.ours.high:.3f}] "
-        f"| {c.difference:+.3f}{mark} | {c.tolerance:g} |"
+        f"| {c.theirs.value:g} | {ours.value:.3f} | [{ours.low:.3f}, {ours.high:.3f}] | {c.ours.seeds} "
+        f"| {c.difference:+.3f} | {c.tolerance.value:.3g} ({c.tolerance.source}) | {status} |"
     )
 
 

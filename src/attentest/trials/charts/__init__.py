@@ -1,5 +1,6 @@
 """Figures in the papers' forms, as Vega-Lite specifications that stay small however many texts there are."""
 
+from attentest.trials.charts.agreement import agreement
 from attentest.trials.charts.bars import bars, bars_in_groups
 from attentest.trials.charts.boxes import box, boxes
 from attentest.trials.charts.classes import ClassGroup, class_groups, distinct
@@ -16,6 +17,7 @@ from attentest.trials.charts.violins import violins_by_bin
 __all__ = [
     "PALETTE",
     "ClassGroup",
+    "agreement",
     "bars",
     "bars_in_groups",
     "box",

@@ -1,0 +1,155 @@
+"""From finished steps to the rows that are kept: written as soon as a unit is done, so that an interruption costs no
+figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from attentest.engine.plan import Plan, Step
+from attentest.engine.scheduler import Watcher
+from attentest.engine.store import MANIFEST, Store
+from attentest.files import read_json
+from attentest.locks import locked
+from attentest.studies.published import variant_name
+from attentest.studies.reproduction.plan import BUDGET
+from attentest.studies.reproduction.rows import OurRow, UnitRow, read_rows, read_units, write_rows, write_units
+from attentest.studies.reproduction.units import Group, Unit
+from attentest.studies.reproduction.wanted import is_wanted, wanted_places
+from attentest.studies.result_cells import cells_of_result, comparable_cells
+from attentest.studies.results import RUN
+from attentest.training.run import Run
+from attentest.translation.folder import is_translation_run
+from attentest.trials.cells import Cell
+from attentest.version import __version__
+
+CODE, CORPUS, SETTINGS = "code", "corpus", "settings"
+LOCK = ".lock"
+
+
+def left_of(group: Group, folder: Path) -> list[Unit]:
+    """Units whose figures are not there, or were made by other code, of another corpus or with other settings."""
+    done = read_units(folder)
+    return [unit for unit in group.units if unit.place not in done or done[unit.place].key != unit.key]
+
+
+def mark_stale(group: Group, folder: Path) -> int:
+    """Write down which rows are no longer what would be computed now, and why; how many there are.
+
+    Rows of models that are no longer part of the study are removed: nothing would ever compute them again.
+    """
+    planned = {(unit.corpus, unit.name, unit.seed): unit for unit in group.units}
+    names = {unit.name for unit in group.units}
+
+    def marked(row: OurRow) -> OurRow:
+        unit = planned.get((row.corpus, row.unit, row.seed))
+        return row if unit is None else replace(row, stale=_changed(row, unit))
+
+    with locked(folder / LOCK):
+        rows = read_rows(folder, group.paper)
+        found = [marked(row) for row in rows if row.corpus != group.corpus or row.unit in names]
+        if found != rows:
+            write_rows(folder, group.paper, found)
+            here, units = (group.paper, group.corpus), read_units(folder)
+            write_units(folder, {at: unit for at, unit in units.items() if at[:2] != here or unit.unit in names})
+    return sum(bool(row.stale) for row in found if row.corpus == group.corpus)
+
+
+def _changed(row: OurRow, unit: Unit) -> str:
+    if row.key == unit.key:
+        return ""
+    if row.settings != unit.settings:
+        return SETTINGS
+    return CORPUS if row.corpus_hash != unit.corpus_hash else CODE
+
+
+def keep(unit: Unit, store: Store, folder: Path, seconds: float) -> None:
+    """The rows of a finished unit, in place of its earlier ones."""
+    rows = rows_of(unit, store)
+    with locked(folder / LOCK):
+        others = [row for row in read_rows(folder, unit.paper) if (row.corpus, row.unit, row.seed) != unit.place[1:]]
+        write_rows(folder, unit.paper, [*others, *rows])
+        units = read_units(folder)
+        kept = UnitRow(*unit.place, BUDGET, unit.settings, unit.key, cells=len(rows), seconds=round(seconds, 3))
+        write_units(folder, {**units, unit.place: kept})
+
+
+def rows_of(unit: Unit, store: Store) -> list[OurRow]:
+    folders = {ref: store.fetch(step.key) for ref, step in unit.results.items()}
+    run = next(folder for ref, folder in folders.items() if ref.kind == RUN)
+    classes = [] if is_translation_run(run) else Run(run).classes
+    places = wanted_places(unit.paper, unit.corpus)
+    found: dict[tuple[str, str, str], OurRow] = {}
+    for ref, folder in folders.items():
+        for model, cells in comparable_cells(ref, cells_of_result(ref, folder, classes)).items():
+            for cell in cells:
+                if is_wanted(unit.paper, places, model, cell) and math.isfinite(cell.value):
+                    found[(model, variant_name(cell.variant), cell.measure)] = _row(unit, model, cell)
+    return list(found.values())
+
+
+def _row(unit: Unit, model: str, cell: Cell) -> OurRow:
+    return OurRow(
+        corpus=unit.corpus,
+        unit=unit.name,
+        seed=unit.seed,
+        model=model,
+        variant=cell.variant,
+        measure=cell.measure,
+        value=cell.value,
+        low=cell.low if math.isfinite(cell.low) else None,
+        high=cell.high if math.isfinite(cell.high) else None,
+        deviation=cell.deviation,
+        n=cell.n,
+        budget=BUDGET,
+        version=__version__,
+        corpus_hash=unit.corpus_hash,
+        settings=unit.settings,
+        key=unit.key,
+    )
+
+
+class Harvest(Watcher):
+    """Keeps each unit's rows when its last step is done."""
+
+    def __init__(self, group: Group, units: Sequence[Unit], store: Store, folder: Path) -> None:
+        self._plan, self._store, self._folder = group.plan, store, folder
+        self._left = {unit.place: (unit, _missing(unit, store)) for unit in units}
+        self._counted: set[str] = set()
+        self.kept: list[Unit] = []
+        self._keep_whole()
+
+    def finished(self, step: Step, seconds: float) -> None:
+        for _, missing in self._left.values():
+            missing.discard(step.key)
+        self._keep_whole()
+
+    def _keep_whole(self) -> None:
+        for place, (unit, missing) in list(self._left.items()):
+            if not missing:
+                keep(unit, self._store, self._folder, self._seconds(unit))
+                self.kept.append(unit)
+                del self._left[place]
+
+    def _seconds(self, unit: Unit) -> float:
+        """That the steps of a unit took when they were made, each counted once."""
+        new = {step.key for step in needed_by(self._plan, unit.results.values())} - self._counted
+        self._counted |= new
+        return sum(_seconds(self._store, key) for key in new)
+
+
+def needed_by(plan: Plan, steps: Iterable[Step], done: Iterable[str] = ()) -> list[Step]:
+    return plan.needed([step.key for step in steps], set(done))
+
+
+def _missing(unit: Unit, store: Store) -> set[str]:
+    return {step.key for step in unit.results.values() if not store.has(step.key)}
+
+
+def _seconds(store: Store, key: str) -> float:
+    if not store.has(key):
+        return 0.0
+    found = read_json(store.path(key) / MANIFEST).get("seconds", 0.0)
+    return float(found) if isinstance(found, int | float) else 0.0

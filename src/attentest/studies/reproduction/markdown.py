@@ -1,0 +1,246 @@
+"""A reproduction as Markdown: a summary, a table a paper, the reasons, the findings, and earlier measurements."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from attentest.files import write_bytes
+from attentest.studies.directions import UNTESTED
+from attentest.studies.published import NOT_COMPARABLE, NOT_RUN, OUTSIDE, WITHIN
+from attentest.studies.reproduction.reasons import NO_DATA
+from attentest.studies.reproduction.state import (
+    COMPARED,
+    CellState,
+    PaperState,
+    Reproduction,
+    read_reproduction,
+)
+from attentest.studies.steps.summary import directions_table
+from attentest.studies.tolerance import CONVENTION, DEVIATION_OVER, PRINTED, SPREAD
+
+BEFORE, AFTER = "introduction.md", "earlier.md"  # written by hand, with links from their own place
+MADE = "<!-- made by `make reproduce` and `make docs` from the tables in reproduction/: change those, not this page -->"
+STALE = "†"
+TITLE = "# Reproduction: our figures and the published ones"
+
+
+def write_page(folder: Path, page: Path) -> None:
+    write_bytes(page, markdown(folder).encode())
+
+
+def markdown(folder: Path) -> str:
+    found = read_reproduction(folder)
+    parts = [
+        TITLE,
+        MADE,
+        _included(folder / BEFORE),
+        _summary(found),
+        _findings(found),
+        *(_paper(paper) for paper in found.papers),
+        _differences(found),
+        _included(folder / AFTER),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _summary(found: Reproduction) -> str:
+    cells = found.cells
+    allowed = [cell for cell in cells if cell.status != NO_DATA]
+    compared = [cell for cell in cells if cell.status in COMPARED]
+    within, uncomparable = (sum(cell.status == one for cell in cells) for one in (WITHIN, NOT_COMPARABLE))
+    fixed = sum(cell.compared.within_convention for cell in compared)
+    sources = Counter(cell.compared.tolerance.source for cell in compared if cell.compared.tolerance)
+    told = ", ".join(f"{sources[one]} by {one}" for one in (PRINTED, SPREAD, CONVENTION) if sources[one])
+    lines = [
+        "## Summary",
+        "",
+        f"Of {len(cells)} published cells (statistics of corpora aside), the available data allow {len(allowed)}. "
+        f"{_share(len(compared), len(allowed))} of these are compared; {uncomparable} more have a figure of ours that "
+        f"is not comparable. {_share(within, len(compared))} of the compared cells are within their tolerance"
+        + (f" ({told})" if told else "")
+        + f"; {fixed} would be by the fixed conventions alone.",
+        "",
+        *_counts(found),
+    ]
+    stale = sum(bool(cell.stale) for cell in cells)
+    if stale:
+        lines += ["", f"{stale} cells are stale ({STALE}): `make reproduce` runs them again."]
+    if found.units:
+        lines += ["", *_times(found)]
+    return "\n".join(lines)
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part} ({100 * part / whole:.0f} %)" if whole else "None"
+
+
+def _counts(found: Reproduction) -> Iterator[str]:
+    heads = ("paper", "corpus", "cells", "data allow", "compared", *(WITHIN, OUTSIDE, NOT_COMPARABLE, NOT_RUN, NO_DATA))
+    yield from _table_head((*heads, "trainings"))
+    for paper in found.papers:
+        for corpus in dict.fromkeys(cell.theirs.corpus for cell in paper.cells):
+            yield _count_line(paper.paper, corpus, [cell for cell in paper.cells if cell.theirs.corpus == corpus])
+        yield _count_line(f"**{paper.paper}**", "all", paper.cells)
+    yield _count_line("**all**", "all", found.cells)
+
+
+def _count_line(paper: str, corpus: str, cells: Sequence[CellState]) -> str:
+    by = Counter(cell.status for cell in cells)
+    seeds = sorted({cell.compared.ours.seeds for cell in cells if cell.compared.ours is not None})
+    trainings = "" if not seeds else f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]}"
+    allowed, compared = len(cells) - by[NO_DATA], by[WITHIN] + by[OUTSIDE]
+    counts = (len(cells), allowed, compared, *(by[one] for one in (WITHIN, OUTSIDE, NOT_COMPARABLE, NOT_RUN, NO_DATA)))
+    return _line(paper, corpus, *counts, trainings)
+
+
+def _times(found: Reproduction) -> Iterator[str]:
+    yield "Time that the steps behind these figures took, each on one core (what two papers share counts for both):"
+    yield ""
+    yield from _table_head(("paper", "units", "hours"))
+    for paper in found.papers:
+        mine = [unit for unit in found.units if unit.paper == paper.paper]
+        if mine:
+            yield _line(paper.paper, len(mine), f"{sum(unit.seconds for unit in mine) / 3600:.2f}")
+
+
+def _findings(found: Reproduction) -> str:
+    said = Counter(row.replicated for paper in found.papers for row in paper.directions)
+    lines = [
+        "## Findings of the papers, and ours",
+        "",
+        "Each finding is written as a difference that is above 0 if it is true. “Theirs” is taken from the one table "
+        "that is named, and empty where that does not have both numbers. A finding is replicated (*found*) if our 95 % "
+        "interval is above 0, contradicted (*the contrary*) if it is below, and otherwise undecided (*cannot be "
+        "told*), with the number of texts or trainings that would decide it. "
+        + ", ".join(f"{count} {name}" for name, count in sorted(said.items())).capitalize()
+        + ".",
+    ]
+    for paper in found.papers:
+        tested = [row for row in paper.directions if row.replicated != UNTESTED]
+        left = Counter(row.corpus for row in paper.directions if row.replicated == UNTESTED)
+        if tested or left:
+            lines += ["", f"### {paper.title}", ""]
+        if tested:
+            lines += directions_table(tested)
+        if tested and left:
+            lines.append("")
+        if left:
+            lines.append(f"Not tested yet: {', '.join(f'{count} on {corpus}' for corpus, count in left.items())}.")
+        stale = sorted({row.corpus for row in tested} & paper.stale_directions)
+        if stale:
+            lines += ["", f"Stale {STALE}: {', '.join(stale)}."]
+    return "\n".join(lines)
+
+
+def _paper(paper: PaperState) -> str:
+    lines = [f"## {paper.title}", ""]
+    with_ours = [cell for cell in paper.cells if cell.compared.ours is not None]
+    if with_ours:
+        heads = ("table", "corpus", "model", "variant", "measure", "published", "ours", "interval", "over texts")
+        lines += [*_table_head((*heads, "trainings", "difference", "tolerance", "status")), *map(_cell_line, with_ours)]
+    else:
+        lines.append("No figure of ours yet.")
+    for status, title in ((NOT_RUN, "Not run yet"), (NO_DATA, "No data")):
+        some = [cell for cell in paper.cells if cell.status == status]
+        if some:
+            lines += ["", f"{title}:", "", *_listed(some)]
+    if paper.deviations:
+        lines += ["", "Settings that differ from the paper's:", ""]
+        lines += [f"- {what}: {_plain(why)}" for what, why in paper.deviations.items()]
+    return "\n".join(lines)
+
+
+def _cell_line(cell: CellState) -> str:
+    theirs, ours, tolerance = cell.theirs, cell.compared.ours, cell.compared.tolerance
+    assert ours is not None
+    assert tolerance is not None
+    digits = max(theirs.decimals, 1) + 1
+    spread = "" if ours.deviation is None else f" ± {ours.deviation:.{digits}f}"
+    low, high = ours.estimate.low, ours.estimate.high
+    interval = "" if math.isnan(low) else f"[{low:.{digits}f}, {high:.{digits}f}]"
+    by_training = theirs.deviation is not None and DEVIATION_OVER.get(theirs.paper) == "trainings"
+    deviation = f" ± {theirs.deviation:g}" if by_training else ""
+    over_texts = "" if by_training or theirs.deviation is None else f"{theirs.deviation:g}"
+    if over_texts and ours.over_texts is not None:
+        over_texts += f"; ours {ours.over_texts:.2f}"
+    reason = f": {cell.reason}" if cell.status == NOT_COMPARABLE else ""
+    return _line(
+        theirs.table,
+        theirs.corpus,
+        theirs.model,
+        theirs.variant,
+        theirs.measure,
+        f"{theirs.value:.{theirs.decimals}f}{deviation}",
+        f"{ours.estimate.value:.{digits}f}{spread}",
+        interval,
+        over_texts,
+        ours.seeds,
+        f"{cell.compared.difference:+.{digits}f}",
+        f"{tolerance.value:.{digits}f} ({tolerance.source})",
+        f"{cell.status}{f' {STALE} ({cell.stale})' if cell.stale else ''}{reason}",
+    )
+
+
+def _listed(cells: Sequence[CellState]) -> Iterator[str]:
+    """One line for each reason, with how many cells of which table and corpus it is about."""
+    by_reason: dict[str, list[CellState]] = {}
+    for cell in cells:
+        by_reason.setdefault(cell.reason, []).append(cell)
+    for reason, some in by_reason.items():
+        places = Counter((cell.theirs.table, cell.theirs.corpus) for cell in some)
+        told = "; ".join(f"{table}, {corpus} ({count})" for (table, corpus), count in places.items())
+        yield f"- {told}{f': {reason}' if reason else ''}"
+
+
+def _differences(found: Reproduction) -> str:
+    outside = [cell for cell in found.cells if cell.status == OUTSIDE]
+    lines = ["## Cells outside their tolerance", ""]
+    if not outside:
+        return "\n".join([*lines, "None so far."])
+    explained: dict[tuple[str, str], list[CellState]] = {}
+    for cell in outside:
+        explained.setdefault((cell.reason, cell.experiment), []).append(cell)
+    for (reason, experiment), cells in explained.items():
+        if reason:
+            lines += [f"- {reason} Shown by: {experiment}", *(f"  - {_named(cell)}" for cell in cells)]
+    unexplained = explained.get(("", ""), [])
+    if unexplained:
+        lines += ["", f"Unexplained ({len(unexplained)}):", "", *(f"- {_named(cell)}" for cell in unexplained)]
+    if found.unused:
+        lines += ["", "Reasons that no cell needs at present:", ""]
+        lines += [f"- {reason.pattern}: {reason.why}" for reason in found.unused]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+
+
+def _named(cell: CellState) -> str:
+    theirs = cell.theirs
+    said = (theirs.paper, theirs.table, theirs.corpus, theirs.model, theirs.variant, theirs.measure)
+    return _plain(f"{', '.join(filter(None, said))}: {cell.compared.difference:+.3g}")
+
+
+def _included(path: Path) -> str:
+    if not path.is_file():
+        return ""
+    text = path.read_text(encoding="utf-8").strip()
+    return re.sub(r"\]\((?!#|https:)([^)]+)\)", lambda link: f"]({_from_above(path.parent.name, link[1])})", text)
+
+
+def _from_above(folder: str, target: str) -> str:
+    return target.removeprefix("../") if target.startswith("../") else f"{folder}/{target}"
+
+
+def _table_head(names: Iterable[str]) -> list[str]:
+    heads = list(names)
+    return [_line(*heads), "|" + "---|" * len(heads)]
+
+
+def _line(*cells: object) -> str:
+    return f"| {' | '.join(_plain(str(cell)) for cell in cells)} |"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())

@@ -1,0 +1,163 @@
+"""Where a reproduction stands: every published cell with ours, its status and the reason; every direction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from attentest.errors import InputError
+from attentest.files import is_file
+from attentest.studies import PAPERS
+from attentest.studies.comparable import Place
+from attentest.studies.directions import Replication, examine, printed_by
+from attentest.studies.published import (
+    NOT_COMPARABLE,
+    NOT_RUN,
+    OUTSIDE,
+    STATISTICS,
+    WITHIN,
+    CellComparison,
+    Published,
+    compare,
+    estimates,
+    pool,
+    published,
+    same_corpus,
+    variant_name,
+)
+from attentest.studies.reproduction import reasons as written
+from attentest.studies.reproduction.derived import derived
+from attentest.studies.reproduction.plan import current_settings, first_model, paper_study, study_of, task_of
+from attentest.studies.reproduction.reasons import NO_DATA, Reason, Reasons, read_reasons
+from attentest.studies.reproduction.rows import UNITS, OurRow, UnitRow, read_rows, read_units
+from attentest.trials.cells import Cell
+
+STATUSES = (WITHIN, OUTSIDE, NOT_COMPARABLE, NOT_RUN, NO_DATA)
+COMPARED = (WITHIN, OUTSIDE)
+OTHER_SETTINGS = "settings"  # the study's settings have changed since
+NOT_PUBLIC = "the corpus is not public"
+Stale = Sequence[tuple[str, Place, str]]  # corpus, cell, and what has changed
+
+
+@dataclass(frozen=True)
+class CellState:
+    compared: CellComparison
+    status: str
+    reason: str = ""  # of what has no figure of ours, may not be compared, or differs
+    experiment: str = ""  # what shows why it differs
+    stale: str = ""  # what has changed since ours was computed
+
+    @property
+    def theirs(self) -> Published:
+        return self.compared.theirs
+
+
+@dataclass(frozen=True)
+class PaperState:
+    paper: str
+    title: str
+    cells: Sequence[CellState]
+    directions: Sequence[Replication]
+    stale_directions: frozenset[str] = frozenset()  # corpora
+    deviations: Mapping[str, str] = field(default_factory=dict)  # setting that is not the paper's -> what was run
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    papers: Sequence[PaperState]
+    units: Sequence[UnitRow]
+    unused: Sequence[Reason]  # written for figures that are within their tolerance by now, or not run
+
+    @property
+    def cells(self) -> list[CellState]:
+        return [cell for paper in self.papers for cell in paper.cells]
+
+
+def is_reproduction(folder: Path) -> bool:
+    return is_file(folder / written.FILE) and is_file(folder / UNITS)
+
+
+def read_reproduction(folder: Path) -> Reproduction:
+    if not is_reproduction(folder):
+        raise InputError(f"{folder} is not the folder of a reproduction: it has no {written.FILE} and {UNITS}.")
+    known = [cell for paper in PAPERS for cell in published(paper) if cell.trial != STATISTICS]
+    reasons = read_reasons(folder, known)
+    papers = [paper_state(paper, read_rows(folder, paper), reasons) for paper in PAPERS]
+    used = {cell.reason for paper in papers for cell in paper.cells if cell.status == OUTSIDE}
+    unused = [reason for reason in reasons.by_kind.get(OUTSIDE, ()) if reason.why not in used]
+    return Reproduction(papers, list(read_units(folder).values()), unused)
+
+
+def paper_state(paper: str, rows: Sequence[OurRow], reasons: Reasons) -> PaperState:
+    study = paper_study(paper)
+    kept = [row for corpus in study.corpora for row in _usable(paper, corpus, rows)]
+    ours = _by_model(kept)
+    ours |= derived(paper, _by_model(row for row in kept if not row.stale))
+    stale = _stale_places(kept)
+    cells = [_state(compared, reasons, stale) for compared in compare(paper, ours, study.tolerances)]
+    directions = [found for corpus in study.corpora for found in _directions(paper, corpus, ours)]
+    stale_corpora = frozenset(row.corpus for row in kept if row.stale)
+    return PaperState(paper, study.title, cells, directions, stale_corpora, study.deviations)
+
+
+def _usable(paper: str, corpus: str, rows: Iterable[OurRow]) -> list[OurRow]:
+    """Of each unit the rows with the settings that the study has now, or all of the settings that most rows have:
+    figures of different settings are no sample of one."""
+    settings = current_settings(study_of(paper, corpus))
+    by_unit: dict[str, list[OurRow]] = {}
+    for row in rows:
+        if row.corpus == corpus:
+            other = OTHER_SETTINGS if row.settings not in settings else row.stale
+            by_unit.setdefault(row.unit, []).append(replace(row, stale=other))
+    found: list[OurRow] = []
+    for some in by_unit.values():
+        fresh = [row for row in some if not row.stale]
+        if fresh:
+            found += fresh
+            continue
+        keys = [(row.settings, row.stale) for row in some]
+        most = max(sorted(set(keys)), key=keys.count)
+        found += [row for row in some if (row.settings, row.stale) == most]
+    return found
+
+
+def _by_model(rows: Iterable[OurRow]) -> dict[tuple[str, str], dict[int, list[Cell]]]:
+    found: dict[tuple[str, str], dict[int, list[Cell]]] = {}
+    for row in rows:
+        found.setdefault((row.corpus, row.model), {}).setdefault(row.seed, []).append(row.cell())
+    return found
+
+
+def _stale_places(rows: Iterable[OurRow]) -> Stale:
+    return [(row.corpus, (row.model, variant_name(row.variant), row.measure), row.stale) for row in rows if row.stale]
+
+
+def _state(compared: CellComparison, reasons: Reasons, stale: Stale) -> CellState:
+    cell, status, reason = compared.theirs, compared.status, compared.reason
+    if status == NOT_RUN:
+        missing = reasons.of(NO_DATA, cell)
+        if missing is not None or not cell.public:
+            return CellState(compared, NO_DATA, missing.why if missing is not None else NOT_PUBLIC)
+        left_out = reasons.of(NOT_RUN, cell)
+        return CellState(compared, NOT_RUN, "" if left_out is None else left_out.why)
+    place = (cell.model, variant_name(cell.variant), cell.measure)
+    changed = next((why for corpus, of, why in stale if same_corpus(corpus, cell.corpus) and of == place), "")
+    other = reasons.of(NOT_COMPARABLE, cell)
+    if other is not None:
+        return CellState(compared, NOT_COMPARABLE, other.why, stale=changed)
+    if status == OUTSIDE:
+        known = reasons.of(OUTSIDE, cell)
+        if known is not None:
+            return CellState(compared, status, known.why, known.experiment, changed)
+    return CellState(compared, status, reason, stale=changed)
+
+
+def _directions(paper: str, corpus: str, ours: Mapping[tuple[str, str], Mapping[int, list[Cell]]]) -> list[Replication]:
+    study = study_of(paper, corpus)
+    claimed = [direction for direction in study.directions if direction.is_about(task_of(corpus))]
+    models = [model for name, model in ours if name == corpus]
+    pooled = {place: figure for model in models for place, figure in pool(model, ours[(corpus, model)]).items()}
+    trainings = max((figure.seeds for figure in pooled.values()), default=1)
+    theirs = printed_by(paper, corpus)
+    return examine(claimed, corpus, first_model(study), estimates(pooled), theirs, paper=paper, trainings=trainings)

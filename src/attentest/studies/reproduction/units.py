@@ -1,0 +1,76 @@
+"""Units of work: one paper's model on one corpus with one seed, small enough that an hour leaves finished figures."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from attentest.corpora import load
+from attentest.engine.plan import Plan, Step
+from attentest.studies.expand import StudyPlan, add_corpus, models_of_kind
+from attentest.studies.expand_translation import add_translations
+from attentest.studies.reproduction.plan import BUDGET, settings_of, study_of
+from attentest.studies.reproduction.wanted import wanted_places
+from attentest.studies.results import EXPERIMENT, RUN, TRIAL, ResultRef
+
+KEPT = (RUN, TRIAL, EXPERIMENT)  # results that have figures
+
+
+@dataclass(frozen=True)
+class Unit:
+    paper: str
+    corpus: str
+    name: str  # of the model, as its study calls it
+    seed: int
+    corpus_hash: str
+    settings: str
+    results: Mapping[ResultRef, Step]
+
+    @property
+    def place(self) -> tuple[str, str, str, int]:
+        return self.paper, self.corpus, self.name, self.seed
+
+    @property
+    def key(self) -> str:
+        """Of all its steps, and so of their settings, inputs and code."""
+        keys = sorted(step.key for step in self.results.values())
+        return hashlib.sha256(" ".join(keys).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A paper's units on one corpus, and the plan that has all their steps."""
+
+    paper: str
+    corpus: str
+    units: tuple[Unit, ...]
+    plan: Plan
+
+
+def plan_group(paper: str, corpus: str, data_dir: Path | None = None, seeds: int | None = None) -> Group:
+    study = study_of(paper, corpus, seeds)
+    options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
+    loaded, plan = load(corpus, **options), Plan()
+    add = add_translations if loaded.kind == "generation" else add_corpus
+    units: list[Unit] = []
+    asked = {model for model, _, _ in wanted_places(paper, corpus)}
+    for model in models_of_kind(study, loaded.kind):
+        found = StudyPlan(replace(study, models=(model,)), BUDGET, plan=plan)
+        add(found, corpus, options, loaded)
+        if any(ref.model in asked for ref in found.results):  # of others no figure is published
+            units += _units(paper, corpus, found, settings_of(study, model))
+    return Group(paper, corpus, tuple(units), plan)
+
+
+def _units(paper: str, corpus: str, found: StudyPlan, settings: str) -> Iterator[Unit]:
+    by_seed: dict[int, dict[ResultRef, Step]] = {}
+    for ref, step in found.results.items():
+        if ref.kind in KEPT and ref.compared:
+            by_seed.setdefault(ref.seed, {})[ref] = step
+    for seed, results in by_seed.items():
+        block = next(iter(results)).block
+        name = block.removesuffix(f" seed {seed}").partition(" ")[2]
+        yield Unit(paper, corpus, name, seed, found.fingerprints[corpus], settings, results)

@@ -1,0 +1,26 @@
+"""Which figures of ours are kept: those that are published, or that a direction or a rule asks about."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from attentest.studies.comparable import REQUIREMENTS, Place
+from attentest.studies.published import STATISTICS, published, same_corpus, variant_name
+from attentest.studies.reproduction.plan import first_model, study_of
+from attentest.trials.cells import Cell
+
+
+def wanted_places(paper: str, corpus: str) -> set[Place]:
+    study = study_of(paper, corpus)
+    sides = [side for direction in study.directions for side in (direction.more, direction.less)]
+    first = first_model(study)
+    theirs = [cell for cell in published(paper) if same_corpus(cell.corpus, corpus) and cell.trial != STATISTICS]
+    return {
+        *((cell.model, variant_name(cell.variant), cell.measure) for cell in theirs),
+        *((side.model or first, variant_name(side.variant), side.measure) for side in sides if side.number is None),
+    }
+
+
+def is_wanted(paper: str, places: Container[Place], model: str, cell: Cell) -> bool:
+    rules = {(needed.variant, needed.measure) for needed in REQUIREMENTS if needed.paper == paper}
+    return (model, variant_name(cell.variant), cell.measure) in places or (cell.variant, cell.measure) in rules

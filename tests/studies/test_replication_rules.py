@@ -1,0 +1,150 @@
+"""When a figure of ours counts as a published one: over seeds, by a tolerance with a source, from one table."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from attentest.studies.directions import Direction, Side, examine, of_cells, printed_by
+from attentest.studies.over_seeds import over_seeds
+from attentest.studies.published import CellComparison, compare, in_table, published
+from attentest.trials.cells import Cell
+
+NAN = math.nan
+MODEL = "bilstm+additive"
+
+
+def seeds(variant: str, measure: str, *values: float, half: float = 0.02) -> dict[int, list[Cell]]:
+    return {seed: [Cell(variant, measure, v, v - half, v + half, n=100)] for seed, v in enumerate(values)}
+
+
+def one(paper: str, table: str, corpus: str, cells: dict[int, list[Cell]], convention: float) -> CellComparison:
+    compared = compare(paper, {(corpus, MODEL): cells}, {table: convention})
+    [found] = [c for c in compared if c.theirs.table == table and c.ours is not None]
+    return found
+
+
+def test_the_mean_over_seeds_and_its_interval() -> None:
+    found = over_seeds([Cell("base", "f1", v, v - 0.02, v + 0.02, n=50) for v in (0.80, 0.82, 0.84)])
+    assert found is not None
+    assert found.estimate.value == pytest.approx(0.82)
+    assert found.deviation == pytest.approx(0.02)
+    assert found.seeds == 3
+    assert found.estimate.n == 50
+    # by hand: Student's t of two degrees of freedom, 4.3027 × 0.02 / √3 = 0.04968; with 0.02 over texts 0.05356
+    assert found.estimate.high - 0.82 == pytest.approx(0.05356, abs=1e-4)
+    assert found.one_more == pytest.approx(4.3027 * 0.02 * math.sqrt(4 / 3), abs=1e-4)
+
+
+def test_one_training_has_no_spread_but_its_interval_over_texts() -> None:
+    found = over_seeds([Cell("base", "f1", 0.8, 0.75, 0.85, n=9), Cell("base", "f1", NAN, NAN, NAN)])
+    assert found is not None
+    assert (found.seeds, found.deviation) == (1, None)
+    assert (found.estimate.low, found.estimate.high) == (0.75, 0.85)
+    assert over_seeds([Cell("base", "f1", NAN, NAN, NAN)]) is None
+
+
+def test_a_figure_without_an_interval_over_texts_has_one_over_trainings() -> None:
+    found = over_seeds([Cell("base", "tau", v, NAN, NAN) for v in (0.1, 0.2)])
+    assert found is not None
+    assert found.estimate.low < 0.1
+    assert found.texts == 0
+
+
+def test_with_one_training_the_convention_counts_and_says_so() -> None:
+    found = one("wiegreffe2019", "Table 2", "sst_jw", seeds("base", "f1", 0.82), 0.03)  # published .831
+    assert found.tolerance is not None
+    assert (found.tolerance.source, found.tolerance.value, found.status) == ("our convention", 0.03, "within")
+
+
+def test_with_three_the_spread_of_our_own_seeds_counts() -> None:
+    near = one("wiegreffe2019", "Table 2", "sst_jw", seeds("base", "f1", 0.818, 0.820, 0.822, half=0.001), 0.03)
+    assert near.tolerance is not None
+    assert near.tolerance.source == "spread over our seeds"
+    # by hand: hypot(4.3027 × 0.002 × √(4/3), 0.001) + 0.0005 = 0.01049; published .831 is .011 away
+    assert near.tolerance.value == pytest.approx(0.01049, abs=1e-4)
+    assert near.status == "outside"
+    assert near.within_convention
+    wider = one("wiegreffe2019", "Table 2", "sst_jw", seeds("base", "f1", 0.816, 0.820, 0.824, half=0.001), 0.03)
+    assert wider.status == "within"
+
+
+def test_a_printed_deviation_over_trainings_is_the_tolerance() -> None:
+    # Vashishth et al. Table 1: 83.4 ± 0.5 on SST
+    found = one("vashishth2019", "Table 1", "sst_jw", seeds("base", "accuracy %", 82.6, half=0.2), 0.03)
+    assert found.tolerance is not None
+    assert found.tolerance.source == "printed deviation"
+    assert found.tolerance.value == pytest.approx(math.hypot(1.96 * 0.5, 0.2) + 0.05, abs=1e-3)
+    assert found.status == "within"
+
+
+def test_a_printed_deviation_over_texts_is_none() -> None:
+    # Jain & Wallace Table 2 prints 0.34 ± 0.21, the deviation over texts: with it, .15 would be near
+    cells = seeds("class 0", "tau attention – gradient-input-fixed", 0.15)
+    found = one("jain2019", "Table 2", "sst_jw", cells, 0.1)
+    assert found.theirs.deviation == 0.21
+    assert found.tolerance is not None
+    assert (found.tolerance.source, found.status) == ("our convention", "outside")
+
+
+def test_trainings_that_differ_too_much_give_no_tolerance() -> None:
+    """Their spread would let nearly any figure pass."""
+    for values, status in (((0.5, 0.7, 0.9), "outside"), ((0.7, 0.85, 0.95), "within")):  # on average .70 and .833
+        found = one("wiegreffe2019", "Table 2", "sst_jw", seeds("base", "f1", *values), 0.03)
+        assert found.tolerance is not None
+        assert (found.tolerance.source, found.tolerance.value) == ("our convention", 0.03)
+        assert found.status == status
+
+
+def adversary(jsd: float) -> dict[int, list[Cell]]:
+    cells = [("delta accuracy", 0.0), ("accuracy", 0.9), ("jsd", jsd)]
+    return {0: [Cell("unfrozen", name, value, value - 0.01, value + 0.01, n=600) for name, value in cells]}
+
+
+@pytest.mark.parametrize(("jsd", "statuses"), [(0.29, {"not comparable"}), (0.67, {"within"})])
+def test_an_adversary_that_stays_near_is_not_comparable(jsd: float, statuses: set[str]) -> None:
+    compared = compare("meister2021", {("imdb_jw", MODEL): adversary(jsd)}, {"Table 5": 0.1})
+    found = [c for c in compared if c.ours is not None]
+    assert len(found) == 3
+    assert {c.status for c in found} == statuses
+    assert all(("mean JSD 0.29, at least 0.4" in c.reason) == (jsd < 0.4) for c in found)
+
+
+@pytest.mark.parametrize(("jsd", "said"), [(0.29, "not comparable"), (0.41, "found")])
+def test_nor_does_its_direction_count(jsd: float, said: str) -> None:
+    direction = Direction("loses little", "Table 5", Side("unfrozen", "delta accuracy"), Side(number=-0.02))
+    cells = {(MODEL, c.variant, c.measure): c for c in adversary(jsd)[0]}
+    printed = printed_by("meister2021", "imdb_jw")
+    [found] = examine([direction], "imdb_jw", MODEL, of_cells(cells), printed, paper="meister2021")
+    assert found.replicated == said
+    assert ("JSD" in found.decides) == (jsd < 0.4)
+
+
+def test_a_published_difference_is_of_one_table() -> None:
+    """Jain & Wallace print .34 and .61 in Table 2; their result files have .343 for the first, and nothing for the
+    second: mixed, the difference would be .267."""
+    measure = "tau attention – gradient-input-fixed"
+    more, less = Side("class 0", measure, "average+additive"), Side("class 0", measure, MODEL)
+    in_files = in_table("jain2019", "sst_jw", "result files")[(MODEL, "class 0", measure)].value
+    printed = {
+        c.table for c in published("jain2019") if (c.corpus, c.variant, c.measure) == ("sst_jw", "class 0", measure)
+    }
+    assert printed == {"Table 2", "result files"}
+    assert in_files != 0.34
+    for source, theirs in (("Table 2", 0.61 - 0.34), ("result files", NAN), ("§9", NAN)):
+        direction = Direction("more", source, more, less)
+        [found] = examine([direction], "sst_jw", MODEL, lambda place: None, printed_by("jain2019", "sst_jw"))
+        assert found.theirs == pytest.approx(theirs, nan_ok=True)
+        assert found.replicated == "not tested"
+
+
+@pytest.mark.parametrize(("trainings", "said"), [(1, "about 400 texts would decide"), (3, "trainings")])
+def test_what_would_decide_a_direction(trainings: int, said: str) -> None:
+    direction = Direction("above .8", "§5", Side("base", "weighted tau"), Side(number=0.8))
+    cells = {(MODEL, "base", "weighted tau"): Cell("base", "weighted tau", 0.81, 0.79, 0.83, n=100)}
+    # by hand: the interval reaches .02 towards a threshold that is .01 away: four times as many texts
+    printed = printed_by("wen2022", "sst_jw")
+    [found] = examine([direction], "sst_jw", MODEL, of_cells(cells), printed, paper="wen2022", trainings=trainings)
+    assert found.replicated == "cannot be told"
+    assert said in found.decides
