@@ -13,7 +13,6 @@ pytest.importorskip("fastapi")
 from annotate_scene import database_of
 from annotate_tab import Tab
 from benchmarks.annotate_server import Served, made_items, made_study, served
-from chromium import chromium
 
 from attentest.people.answers import LOG, Answers
 from attentest.people.report import report_of
@@ -24,12 +23,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 SAMPLES, KNOWN = 7, 4
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[playwright.Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -13,7 +13,6 @@ pytest.importorskip("fastapi")
 from annotate_scene import ARABIC, HOSTILE
 from annotate_tab import BOUNCE, Tab
 from benchmarks.annotate_server import TEXTS, made_item, made_items, made_study, served
-from chromium import chromium
 
 from attentest.people.answers import Answers
 from attentest.people.study import Asked, PeopleStudy
@@ -28,12 +27,6 @@ NAME = HOSTILE[:60].replace(",", "").strip()  # of an annotator
 BITE = HOSTILE.replace("\0", "\ufffd")
 PHONE: dict[str, Any] = {"viewport": {"width": 400, "height": 800}, "has_touch": True, "is_mobile": True}
 SMALLEST = 44  # px of what a finger has to hit
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[playwright.Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from chromium import chromium
 from exploring import PHONE, Visitor, served, visiting
 
 import attentest
@@ -16,12 +15,6 @@ if TYPE_CHECKING:
     from playwright import sync_api as playwright
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[playwright.Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
-from chromium import chromium
 from exploring import Visitor, served, visiting
 
 import attentest
@@ -16,12 +15,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 ONE_HEAD = "#r=0&row=1&head=1"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[playwright.Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from chromium import chromium
 from exploring import PHONE, WIDE, Visitor, served, visiting
 
 import attentest
@@ -21,12 +19,6 @@ pytestmark = pytest.mark.slow
 RUN = "window.hacked = 1"
 NAME = f"<img src=x onerror='{RUN}'>"
 WORDS = f"'\"></title></script><script>{RUN}</script>{NAME}<svg onload={RUN}>{{{{ 7 * 7 }}}} \u202e evil"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[playwright.Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

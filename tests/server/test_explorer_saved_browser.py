@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from chromium import chromium
 from exploring import Visitor, served, visiting
 
 import attentest
@@ -16,12 +14,6 @@ if TYPE_CHECKING:
     from playwright import sync_api as playwright
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[playwright.Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="module")
