@@ -311,7 +311,7 @@ def test_the_program_is_a_module_too(module: str) -> None:
         ("attentest study x --engine ", ["local", "ray"]),
         ("attentest trial x y --device c", ["cpu", "cuda"]),
         ("attentest train x --encoder cnn", ["cnn", "cnn-wide"]),
-        ("attentest train x --select-by ", ["auc", "f1", "accuracy", "loss"]),
+        ("attentest train x --select-by ", ["auc", "f1", "accuracy", "loss", "dev-loss"]),
         ("attentest train x --freeze e", ["embedding", "encoder"]),
         ("attentest train x --format acl", ["aclimdb"]),
         ("attentest audit x -s batch", ["batch_size="]),

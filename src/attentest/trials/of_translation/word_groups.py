@@ -11,7 +11,7 @@ from attentest.errors import InputError
 from attentest.files import expect_file
 from attentest.translation.run import TranslationRun
 from attentest.translation.tokens import SPACE, SPECIAL, Subwords, Tokens, WordTokens
-from attentest.trials.of_translation.closed_classes import LISTS, NAMES, language_of
+from attentest.trials.of_translation.closed_classes import NAMES, language_of, listed
 
 AUTO = "auto"
 FUNCTION, CONTENT, MARKS = GROUPS = ("function words", "content words", "punctuation marks")
@@ -42,8 +42,8 @@ def function_words(run: TranslationRun, language: str, most: int, file: str) -> 
     tokens = run.target_tokens
     references = _words(tokens, run.translations["reference"].to_pylist(), run.record.text.lower)
     known = language_of(references) if language == AUTO else language
-    if known is not None and known in LISTS:
-        return FunctionWords(LISTS[known], f"the list of {NAMES[known]} ones", any_case=True)
+    if known is not None and known in NAMES:
+        return FunctionWords(listed(known), f"the list of {NAMES[known]} ones", any_case=True)
     if isinstance(tokens, WordTokens):
         often = [word for word in tokens.known[len(SPECIAL) :] if not is_mark(word)]
         return FunctionWords(frozenset(often[:most]), f"the {most} most frequent words of the training split")
