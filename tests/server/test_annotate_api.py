@@ -334,7 +334,7 @@ def test_only_own_pages_write_and_only_under_the_own_name(local: Annotator, stud
         ({"origin": "http://evil.example"}, 403),
         ({"sec-fetch-site": "cross-site"}, 403),
         ({"content-type": "text/plain"}, 415),
-        ({"host": "evil.example"}, 400),
+        ({"host": "evil.example"}, 421),
         ({"content-length": str(MOST_BYTES + 1)}, 413),
         ({"origin": "http://here:80", "sec-fetch-site": "same-origin"}, 200),
     ):

@@ -274,6 +274,10 @@ def test_time_runs_while_the_page_is_in_view(browser: playwright.Browser, study:
     for hidden, milliseconds in ((False, 3_000), (True, 60_000), (False, 2_000)):
         tab.page.evaluate(turn, hidden)
         tab.page.clock.run_for(milliseconds)
+    tab.page.keyboard.press("?")  # instructions stop the clock, and coming back to the tab does not start it
+    tab.page.evaluate(turn, False)
+    tab.page.clock.run_for(60_000)
+    tab.page.keyboard.press("Enter")
     tab.page.keyboard.press("y")
     tab.until_count(1)
     tab.until_sent()

@@ -108,7 +108,7 @@ def test_search_and_order(client: TestClient) -> None:
 def test_other_hosts_and_sites_are_refused(run: attentest.Run) -> None:
     safe = TestClient(Safety(explorer_app([run]), hosts_of("127.0.0.1", 8000)), base_url="http://127.0.0.1:8000")
     assert safe.get("/api/runs").status_code == 200
-    assert safe.get("/api/runs", headers={"host": "evil.example"}).status_code == 400
+    assert safe.get("/api/runs", headers={"host": "evil.example"}).status_code == 421
     refused = safe.post("/api/runs/0/read", json={"row": 0}, headers={"origin": "http://evil.example"})
     assert refused.status_code == 403
     assert "script-src 'self'" in refused.headers["content-security-policy"]

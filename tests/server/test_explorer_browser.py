@@ -126,6 +126,16 @@ def test_buttons(visitor: Visitor) -> None:
     assert visitor.exact()["tvd"] == pytest.approx(0, abs=1e-9)
 
 
+def test_the_top_of_a_text_of_parts_is_the_top_of_the_whole(visitor: Visitor) -> None:
+    """[weights, part of each, share of the whole], and what is left when the top is dropped, by hand."""
+    for given, left in (
+        ([[0.9, 0.1, 0.5, 0.5], [0, 0, 1, 1], [0.09, 0.01, 0.45, 0.45]], [0.9, 0.1, 0, 1]),
+        ([[0.6, 0.4, 1], [0, 0, 1], [0.18, 0.12, 0.7]], [0, 1, 1]),  # nothing can take the weight of a part of one word
+    ):
+        dropped = "given => import('/static/affine.js').then((of) => Array.from(of.topDropped(...given)))"
+        assert visitor.page.evaluate(dropped, given) == pytest.approx(left)
+
+
 def test_measures_stand_next_to_attention(visitor: Visitor) -> None:
     for name in ("gradient", "leave-one-out"):
         visitor.pane().get_by_label(name, exact=True).check()

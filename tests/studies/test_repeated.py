@@ -279,7 +279,7 @@ def repeated_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyPlan,
         ("uniform", ["F1, uniform − base", "accuracy, uniform − base", "f1, base"]),
         ("guides", ["F1, base LSTM − uniform", "f1, adversary"]),
         ("adversary", ["F1, far − base", "JSD, far", "JSD, furthest"]),
-        ("fix", ["Δ weighted τ, fix representation", "Δ weighted τ, fix attention"]),
+        ("fix", ["Δ weighted τ, fix representation", "Δ weighted τ, fix attention, random"]),
         ("informed-adversary", ["Δ weighted τ, adversary", "JSD, adversary"]),
         ("gumbel", ["Δ weighted τ, gumbel"]),
     ],
@@ -304,7 +304,7 @@ def test_repeated_experiments_as_a_whole(
         change = [runs[f"run {a}"].metrics["f1"] - runs[f"run {b}"].metrics["f1"] for a, b in pairs]
         assert finding.summary["F1, uniform − base"].value == pytest.approx(np.mean(change))
     if name in ("fix", "gumbel"):
-        variant = "fix attention" if name == "fix" else "gumbel"
+        variant = "fix attention, random" if name == "fix" else "gumbel"
         taus = [
             [finding_in(store.path(step.inputs[f"finding {label} information"])).summary["weighted τ"].value
              for label in labels_of(kind, 3)]

@@ -76,13 +76,13 @@ class Safety:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         host = headers.get("host", "")
         if not self._is_own(host.lower()):
-            return 400, "This server answers under its own address only."
+            return 421, "This server answers under its own address only."
         if not self.bucket.takes((scope.get("client") or ("",))[0]):
             return 429, "Too many requests; wait a moment."
         if scope["method"] in WRITES:
             origin = headers.get("origin")
             if headers.get("sec-fetch-site", "same-origin") != "same-origin" or (
-                origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+                origin is not None and _host_of(origin) != host.lower()
             ):
                 return 403, "Only the server's own pages may send this."
             if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
@@ -97,6 +97,13 @@ class Safety:
         if name != ANY_ADDRESS and host in self.hosts:
             return True
         return f"{ANY_ADDRESS}{port}" in self.hosts and _is_address(name)
+
+
+def _host_of(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:  # half of an address
+        return None
 
 
 async def _body(receive: Receive) -> bytes:

@@ -44,6 +44,7 @@ def run_server(app: ASGIApp, listening: socket.socket) -> None:
         access_log=False,
         lifespan="off",
         server_header=False,
+        proxy_headers=False,  # what a client says about its address would let it pass limits
         timeout_keep_alive=30,
         limit_concurrency=1000,
         ws="none",

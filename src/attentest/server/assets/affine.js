@@ -88,10 +88,20 @@ export const permutedWeights = (weights, seed, within = null) => {
   return found;
 };
 
-export const topOf = (weights) => {
+// the heaviest word that others can take the weight of; in a text of parts by what the word has of the whole, for which
+// `shares` tell how much each part counts
+export const topOf = (weights, within = null, shares = null) => {
+  const sizes = new Map();
+  const counts = new Map();
+  for (let i = 0; i < weights.length; i += 1) {
+    const part = within?.[i];
+    sizes.set(part, (sizes.get(part) ?? 0) + 1);
+    counts.set(part, (counts.get(part) ?? 0) + (shares?.[i] ?? 1));
+  }
+  const heavy = (i) => (sizes.get(within?.[i]) > 1 ? weights[i] * (shares ? counts.get(within?.[i]) : 1) : -1);
   let best = 0;
-  for (let i = 1; i < weights.length; i += 1) if (weights[i] > weights[best]) best = i;
+  for (let i = 1; i < weights.length; i += 1) if (heavy(i) > heavy(best)) best = i;
   return best;
 };
 
-export const topDropped = (weights, within = null) => draggedWeights(weights, topOf(weights), 0, within);
+export const topDropped = (weights, within = null, shares = null) => draggedWeights(weights, topOf(weights, within, shares), 0, within);

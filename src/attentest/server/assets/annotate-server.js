@@ -45,7 +45,8 @@ export class Server {
       throw new Unreachable();
     }
     if (answer.ok) return found;
-    const temporary = answer.status >= 500 || answer.status === 429 || typeof found?.error !== "string";
+    // a server that was started under another address (403, 421) may be started under the right one again
+    const temporary = answer.status >= 500 || [403, 421, 429].includes(answer.status) || typeof found?.error !== "string";
     throw temporary ? new Unreachable() : new Refused(answer.status, found.error);
   }
 }

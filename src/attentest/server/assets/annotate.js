@@ -44,9 +44,10 @@ const tell = () => {
   const [why] = sending.refused.values();
   if (why) lines.push(`${plural(sending.refused.size, "answer was", "answers were")} refused: ${why}`);
   if ($("waiting").textContent !== lines.join(" ")) $("waiting").textContent = lines.join(" ");
-  $("rest").textContent = waiting
-    ? `Please keep this page open: ${plural(waiting, "answer waits", "answers wait")} to be sent.`
-    : `All ${plural(done, "answer is", "answers are")} saved. You can close this page.`;
+  const refused = sending.refused.size;
+  if (waiting) $("rest").textContent = `Please keep this page open: ${plural(waiting, "answer waits", "answers wait")} to be sent.`;
+  else if (refused) $("rest").textContent = `${plural(refused, "answer is", "answers are")} not saved: ${why} Please tell whoever gave you the link. They stay in this browser, and are sent again when you open the link.`;
+  else $("rest").textContent = `All ${plural(done, "answer is", "answers are")} saved. You can close this page.`;
   if (sending.stopped) $("begin").disabled = true;
 };
 
@@ -138,7 +139,7 @@ const undo = () => {
 
 const help = () => {
   if (current === null && $("done").hidden) return;
-  clock.halt();
+  clock.hold();
   show("instructions");
   $("begin").textContent = "Continue";
   $("begin").focus();
@@ -148,7 +149,7 @@ const begin = () => {
   $("actions").hidden = $("place").hidden = false;
   if (current === null) return next();
   show("work");
-  clock.go();
+  clock.release();
   $("item").focus();
 };
 

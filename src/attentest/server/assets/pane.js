@@ -13,6 +13,7 @@ import { readingLine } from "./reading.js";
 import { stepsPanel } from "./steps.js";
 
 const REFERENCE = ["row", "text", "second", "window", "site", "head", "query", "view", "special"]; // what the server knows a text by
+const IN_PARTS = " Weights sum to 1 within each sentence.";
 const HINT = "Drag a word of the first map up or down. With keys: ← → choose a word, ↑ ↓ change its weight, or type a number. On a touch screen: tap a word, then drag it.";
 const UNFIT = "The weights in this address do not fit the text; the model's own are shown.";
 
@@ -162,7 +163,7 @@ export const textPane = (run, given, source, changed) => {
   const buttons = (within, adversaryName) => [
     ["Uniform", "Every word gets the same weight", () => replaceWeights(uniformWeights(pane.own, within))],
     ["Permuted", "The model's weights in a random order", () => replaceWeights(permutedWeights(pane.own, (seed += 1), within))],
-    ["Top dropped", "The heaviest word gets no weight; the others share it", () => replaceWeights(topDropped(pane.weights, within))],
+    ["Top dropped", "The heaviest word gets no weight; the others share it", () => replaceWeights(topDropped(pane.weights, within, pane.state.shares))],
     ...(adversaryName ? [[adversaryName, "The most different weights that keep the prediction", adversary]] : []),
     ["Reset", "The model's own weights", () => { say(""); replaceWeights(Float64Array.from(pane.own)); }],
   ].map(([words, about, press]) => pressable(words, press, { title: about }));
@@ -177,12 +178,12 @@ export const textPane = (run, given, source, changed) => {
     const can = state.draggable !== false;
     view = { can, scores: new Map(), reading: readingLine((value) => setOne(chosen, value)), maps: made("div", { className: "maps" }) };
     view.before = state.affine ? decodeAffine(state.affine, pane.own) : state.probabilities;
-    view.own = heatMap(state, state.shares ?? pane.own);
+    view.own = heatMap(state, can ? pane.own : (state.shares ?? pane.own));
     view.changed = can ? heatMap(state, pane.weights, { each: slider }) : view.own;
     view.prediction = predictionView(state.classes, view.before, can);
     view.steps = made("details", { className: "how", ontoggle: steps }, made("summary", {}, "How the weights came about"));
     view.heads = made("details", { className: "how", ontoggle: heads }, made("summary", {}, "All layers and heads"));
-    view.reading.hint.append(can ? HINT : (state.why ?? "These weights cannot be changed."));
+    view.reading.hint.append(can ? HINT + (state.within ? IN_PARTS : "") : (state.why ?? "These weights cannot be changed."));
     const last = run.sites.at(-1);
     if (!can && source.live && run.heads[last]) view.reading.box.append(pressable("Take one head to change", () => reload({ site: last, head: 0, query: null, view: null })));
     view.rowOf = pressable("Row of the chosen word", () => reload({ query: chosen, at: chosen, head: wish.head ?? 0, packed: "" }), { disabled: true, title: "In this layer every word has weights of its own" });

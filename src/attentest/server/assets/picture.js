@@ -8,13 +8,13 @@ const WIDE = 760;
 const escaped = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, "�").replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 const widthOf = (text) => [...text].reduce((sum, letter) => sum + (letter.codePointAt(0) > 0x2e80 ? 2 : 1), 0) * LETTER;
 
-// maps: [{ name, note, values, largest }]; one below the other
+// maps: [{ name, values, largest }]; one below the other
 export const svgOf = (tokens, maps, hidden = () => false, rightToLeft = false) => {
   const parts = [];
   let y = 10;
-  for (const { name, note, values, largest } of maps) {
+  for (const { name, values, largest } of maps) {
     y += 20;
-    parts.push(`<text x="12" y="${y}" font-weight="700">${escaped(name)}</text><text x="${WIDE - 12}" y="${y}" text-anchor="end" fill="#565d66">${escaped(note ?? "")}</text>`);
+    parts.push(`<text x="12" y="${y}" font-weight="700">${escaped(name)}</text>`);
     let x = 12;
     y += LINE;
     tokens.forEach((token, i) => {

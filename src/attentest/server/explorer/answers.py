@@ -148,6 +148,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         404: "There is no such run.",
         413: "The request is too large.",
         415: "The body is not JSON.",
+        421: "The server has another address.",
         429: "Too many requests.",
     }.items()
 }

@@ -186,6 +186,8 @@ class Opened:
         view = View(asked.site if self.run.is_pretrained else None, asked.head, asked.view, asked.special)
         if view == View():
             return self.run, self.data
+        if not self.run.is_pretrained:
+            raise InputError("This model has no heads, views or special tokens to choose; leave them out.")
         with self.lock:
             if view not in self.seen:
                 run = self.run.seen(view)
