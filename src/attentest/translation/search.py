@@ -171,11 +171,13 @@ def _likeliest(
     model: Translator, outputs: Float[Tensor, "batch dimension"], count: int
 ) -> tuple[Float[Tensor, "batch count"], Int[Tensor, "batch count"]]:
     """Log-probabilities in double precision, and tokens; what may not come out is never among them, if it can be."""
-    logits = model.project(outputs)
-    every = logits.logsumexp(-1, keepdim=True)
-    logits[:, FORBIDDEN] = -torch.inf
-    best, tokens = logits.topk(count)
-    return (best - every).double(), tokens
+    found = model.project(outputs).log_softmax(-1)
+    found[:, FORBIDDEN] = -torch.inf
+    if count == 1:  # faster than the best of many
+        best, tokens = found.max(-1, keepdim=True)
+    else:
+        best, tokens = found.topk(count)
+    return best.double(), tokens
 
 
 def _repeated(tensors: Tensors, times: int) -> Tensors:
