@@ -206,7 +206,7 @@ def test_own_texts_are_read_or_refused_with_a_sentence(kind: str, text: str) -> 
         ("bilstm", {"row": 0, "text": "a"}, "by `row`, or"),
         ("bilstm", {"row": 0, "query": 0}, "leave out `query`"),
         ("bilstm", {"row": 0, "window": 1}, "is read in 1"),
-        ("bilstm", {"row": 0, "special": True}, "no pretrained encoder"),
+        ("bilstm", {"row": 0, "special": True}, "has no heads, views or special tokens"),
         ("bilstm", {"row": 0, "site": "tokn"}, "did you mean 'token'"),
     ],
 )
