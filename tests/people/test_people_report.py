@@ -46,7 +46,17 @@ def make_study(folder: Path, **rule: Any) -> PeopleStudy:
         for n in range(count)
     ]
     record = StudyRecord(
-        1, 0, SAMPLES, 8, Asked(), Exclusion(**rule), ["no", "yes"], {"corpus": "made", "model": "m"}, None, ""
+        1,
+        0,
+        SAMPLES,
+        8,
+        Asked(),
+        Exclusion(**rule),
+        ["no", "yes"],
+        {"corpus": "made", "model": "m"},
+        None,
+        "",
+        "secret",
     )
     return write_study(folder, record, items)
 
