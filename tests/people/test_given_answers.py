@@ -87,13 +87,10 @@ def test_a_database_that_is_mistyped_is_not_made(tmp_path: Path) -> None:
 
 def test_reading_makes_no_tables(tmp_path: Path) -> None:
     study = made_study(tmp_path / "people", made_items(3, 0))
-    sqlite3.connect(tmp_path / "empty").close()
     (tmp_path / "empty").touch()
     with pytest.raises(InputError, match="empty holds no answers of people"):
         answers_of(study, f"sqlite:///{tmp_path}/empty")
-    assert (tmp_path / "empty").read_bytes() == b"" or not inspect(
-        create_engine(f"sqlite:///{tmp_path}/empty")
-    ).get_table_names()
+    assert inspect(create_engine(f"sqlite:///{tmp_path}/empty")).get_table_names() == []
     with postgresql() as url:
         with pytest.raises(InputError, match="holds no answers of people"):
             answers_of(study, url)
