@@ -83,8 +83,7 @@ def import_answers(study: PeopleStudy, source: Path, database: str | None = None
 
     names = {row.annotator: checked_name(row.annotator) for row in rows}
     answers = opened(study, database)
-    answers.belong_to(study.record.items)
-    answers.enroll(sorted(set(names.values())))
+    answers.add_without_token(sorted(set(names.values())))
     held = {name: answers.current(name) for name in names.values()}
     new = 0
     for row in rows:
