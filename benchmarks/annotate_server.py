@@ -56,7 +56,7 @@ def made_study(folder: Path, items: Sequence[Item], asked: Asked | None = None) 
     samples, known = (sum(one.condition == name for one in items) for name in ("original", "known"))
     record = StudyRecord(
         *(1, 7, samples, known, asked or Asked(), Exclusion(least_milliseconds=0), ["truly-negative", "positive"]),
-        *({"corpus": "made", "model": "m", "run": "run-of-m"}, None, ""),
+        *({"corpus": "made", "model": "m", "run": "run-of-m"}, None, "", "secret-of-m"),
     )
     return write_study(folder, record, items)
 

@@ -67,6 +67,28 @@ def start() -> Iterator[Start]:
         process.communicate()
 
 
+def test_what_is_open_is_closed_although_a_library_swallows_the_signal(start: Start, tmp_path: Path) -> None:
+    program = f"""
+import time
+from pathlib import Path
+from attentest.cli import signals
+signals.install()
+with signals.closed_at_end(Path({str(tmp_path / "closed")!r}).touch):
+    print("ready", flush=True)
+    while True:
+        try:
+            time.sleep(60)
+        except BaseException:
+            pass
+"""
+    process = start("-c", program)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.terminate()
+    assert process.wait(60) == 128 + signal.SIGTERM
+    assert (tmp_path / "closed").exists()
+
+
 def members(process: Process) -> list[str]:
     """The living processes of its session."""
     found = []

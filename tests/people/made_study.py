@@ -32,9 +32,8 @@ def make_study(folder: Path, **rule: Any) -> PeopleStudy:
         for condition, count in (("original", SAMPLES), ("permuted", SAMPLES), ("known", 8))
         for n in range(count)
     ]
-    record = StudyRecord(
-        1, 0, SAMPLES, 8, Asked(), Exclusion(**rule), ["no", "yes"], {"corpus": "made", "model": "m"}, None, ""
-    )
+    signature = {"corpus": "made", "model": "m"}
+    record = StudyRecord(1, 0, SAMPLES, 8, Asked(), Exclusion(**rule), ["no", "yes"], signature, None, "", "secret")
     return write_study(folder, record, items)
 
 

@@ -13,7 +13,7 @@ from postgresql import free_port, postgresql
 from sqlalchemy import create_engine, text
 
 from attentest.errors import InputError
-from attentest.people.answers import LONGEST_NAME, Answers, Given
+from attentest.people.answers import LONGEST_NAME, Answers, Given, KeyUsedError
 from attentest.people.answers_table import ANSWER_SCHEMA
 from attentest.people.database import DatabaseError
 
@@ -70,11 +70,26 @@ def test_what_was_not_asked_is_null(answers: Answers) -> None:
 
 def test_the_same_key_twice_is_one_answer(answers: Answers) -> None:
     first = answers.save("ann", given(), "key-1")
-    again = answers.save("ann", given(relevant=False), "key-1")
+    again = answers.save("ann", given(), "key-1")
     assert (again.number, again.repeated) == (first.number, True)
     assert answers.current("ann")["a"].relevant
     assert not answers.save("bo", given(), "key-1").repeated  # keys of others are others
     assert answers.table().num_rows == 2
+
+
+@pytest.mark.parametrize(
+    "other", [given(relevant=False), given("b"), given(milliseconds=901), Given("a", True, None, 4, "why", 900), None]
+)
+def test_a_key_is_for_one_thing(answers: Answers, other: Given | None) -> None:
+    answers.save("ann", given(), "key-1")
+    with pytest.raises(KeyUsedError, match="already saved under this key"):
+        _ = answers.undo("ann", "a", "key-1") if other is None else answers.save("ann", other, "key-1")
+    assert answers.current("ann")["a"].relevant
+    answers.undo("ann", "a", "key-2")
+    for act in (lambda: answers.save("ann", given(), "key-2"), lambda: answers.undo("ann", "b", "key-2")):
+        with pytest.raises(KeyUsedError):
+            act()
+    assert answers.current("ann") == {}
 
 
 def test_the_last_answer_holds_and_can_be_undone(answers: Answers) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,21 @@ def test_the_audit_of_another_model_refuses_it(study: PeopleStudy, run: attentes
     with pytest.raises(InputError, match="another model"):
         audit(run, tmp_path / "audit", texts=20, people=report_of(study).finding, store=tmp_path / "store")
     assert not (tmp_path / "audit" / "verdict.json").exists()
+
+
+def test_answers_to_the_audit_from_another_database(
+    study: PeopleStudy, sibling: attentest.Run, tmp_path: Path, command: Program
+) -> None:
+    place = ("--out", tmp_path / "audit", "--store", tmp_path / "store", "--texts", "20")
+    alone = command("audit", sibling.path, "--people-database", study.answers_url, *place)
+    assert (alone.code, "also give its folder with --people" in alone.err) == (2, True)
+    bare = shutil.copytree(study.folder, tmp_path / "bare", ignore=shutil.ignore_patterns("answers*"))
+    typo = command("audit", sibling.path, "--people", bare, "--people-database", f"sqlite:///{tmp_path}/typo", *place)
+    assert (typo.code, "typo does not exist" in typo.err) == (2, True)
+    assert not (tmp_path / "typo").exists()
+    given = ("--people", bare, "--people-database", study.answers_url)
+    assert command("audit", sibling.path, *given, *place).code == 0
+    assert ruling(tmp_path / "audit")["figure"]["value"] == 1
 
 
 def test_audit_by_command(study: PeopleStudy, sibling: attentest.Run, tmp_path: Path, command: Program) -> None:

@@ -94,7 +94,10 @@ def local(study: PeopleStudy) -> Iterator[Annotator]:
 def test_an_answer_is_stored_and_told_back(ann: Annotator, study: PeopleStudy) -> None:
     first, second = (one.id for one in study.items[:2])
     assert ann.answer(first, key="k" * 16).json() == {"saved": "k" * 16, "repeated": False}
-    assert ann.answer(first, False, key="k" * 16).json() == {"saved": "k" * 16, "repeated": True}
+    assert ann.answer(first, key="k" * 16).json() == {"saved": "k" * 16, "repeated": True}
+    for other in (ann.answer(first, False, key="k" * 16), ann.post("/api/undone", {"key": "k" * 16, "item": first})):
+        assert other.status_code == 409
+        assert "already saved under this key" in other.json()["error"]
     ann.answer(second, False)
     assert [(one["item"], one["relevant"], one["milliseconds"]) for one in ann.given()] == [
         (first, True, 1234),
@@ -156,6 +159,19 @@ def test_words_that_overlap_are_shown_once() -> None:
 
 
 # blindness
+
+
+def test_the_queue_of_a_browser_is_named_after_the_study_and_does_not_tell_its_secret(tmp_path: Path) -> None:
+    """Also for the same items, as studies of other models on the same texts had them."""
+    names = []
+    for secret in ("one", "two"):
+        study = made_study(tmp_path / secret, made_items(2, 0))
+        study = replace(study, record=replace(study.record, id=secret * 8))
+        answers = Answers(study.answers_url)
+        names.append(Annotator(study, answers).get("/api/progress").json()["study"])
+        answers.close()
+        assert secret not in names[-1]
+    assert names[0] != names[1]
 
 
 def bytes_for(ann: Annotator) -> dict[str, bytes]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -149,6 +151,34 @@ def test_a_real_server_tells_no_token_but_in_links(study: PeopleStudy) -> None:
     assert out == ""
     assert err == "attentest: Terminated.\n"
     assert process.returncode == 128 + 15
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_all_answers_are_in_one_file_after_the_end(study: PeopleStudy, tmp_path: Path, number: int) -> None:
+    with served(study, "ann") as server:
+        headers = {"authorization": f"Bearer {server.token('ann')}"}
+        for item in study.items:
+            sent = {"key": f"key-of-{item.id}", "item": item.id, "relevant": True, "milliseconds": 900}
+            url = f"http://127.0.0.1:{server.port}/api/answers"
+            assert httpx.post(url, json=sent, headers=headers, timeout=60, trust_env=False).status_code == 200
+        assert server.process is not None
+        server.process.send_signal(number)
+        assert server.process.wait(60) == 128 + number
+    assert not (study.folder / "answers.sqlite-wal").exists()
+    shutil.copy(study.folder / "answers.sqlite", tmp_path / "copy.sqlite")
+    assert Answers(f"sqlite:///{tmp_path}/copy.sqlite").counts() == {"ann": len(study.items)}
+
+
+def test_who_was_imported_has_no_link_yet(
+    study: PeopleStudy, tmp_path: Path, command: Program, started: list[Safety]
+) -> None:
+    (tmp_path / "a.csv").write_text(f"annotator,item,relevant\nbo,{study.items[0].id},yes\n")
+    command("annotate", "import", study.folder, tmp_path / "a.csv")
+    serve = ("annotate", "serve", study.folder, "--port", "0")
+    told = links(command(*serve, "--annotators", "ann").out)
+    assert told["bo"] == "no link yet (--new-links bo)"
+    assert "/#" in links(command(*serve, "--new-links", "bo").out)["bo"]
+    assert links(command(*serve).out)["bo"].startswith("the link from before")
 
 
 def test_links_outlive_a_kill(study: PeopleStudy) -> None:

@@ -27,7 +27,7 @@ from attentest.studies.verdict import (
     judge,
 )
 from attentest.studies.verdict.calibration import calibration
-from attentest.studies.verdict.criterion import AT_LEAST, AT_MOST, CALIBRATED, DEFINES, MORE_THAN, PEOPLE
+from attentest.studies.verdict.criterion import AT_LEAST, AT_MOST, CALIBRATED, DEFINES, MORE_THAN, PEOPLE, People
 from attentest.studies.verdict.deciding import NO_NUMBER as NEVER
 from attentest.studies.verdict.deciding import ToDecide
 from attentest.studies.verdict.judge import EVERY_CRITERION, FAILURES, NO, UNCLEAR, UNTESTED, YES, Summaries, figure_of
@@ -637,6 +637,35 @@ def test_verdicts_are_json() -> None:
 PAPERS = (
     r"(Jain & Wallace|Wiegreffe & Pinter|Serrano & Smith|Vashishth et al\.|Wen et al\.|Meister et al\.|DeYoung et al\.)"
 )
+
+
+@pytest.mark.parametrize(
+    ("relevant", "difference", "answer"),
+    [
+        (of(0.8, 0.95), of(0.4, 0.6), YES),
+        (of(0.8, 0.95), of(-0.06, 0.12), UNCLEAR),  # 89 % of the original and 86 % of the permuted
+        (of(0.8, 0.95), of(-0.2, -0.01), NO),
+        (of(0.4, 0.6), of(-0.2, -0.01), NO),
+        (of(0.4, 0.6), of(0.1, 0.3), UNCLEAR),
+        (of(0.1, 0.2), of(0.1, 0.2), NO),
+        (of(0.8, 0.95), of(0.4, 1.0, n=3), UNCLEAR),
+        (of(0.8, 0.95), UNDEFINED, UNTESTED),
+        (of(0.1, 0.2), UNDEFINED, UNTESTED),
+        (UNDEFINED, UNDEFINED, UNTESTED),
+    ],
+)
+def test_people_must_prefer_the_models_own_weights(relevant: Estimate, difference: Estimate, answer: str) -> None:
+    permuted = Estimate(0.8613, 0.8, 0.9, 50)
+    figures = {"relevant": relevant, "permuted": permuted, "difference": difference}
+    found = verdict("plausible", {(PEOPLE, "people"): {People.keys[key]: one for key, one in figures.items()}})
+    assert found.answer == answer
+    (one,) = (one for one in found.rulings if one.criterion.name == "plausible.people")
+    assert one.answer == answer
+    assert one.decides == (answer != UNTESTED)
+    if relevant.low > 0.5 and answer in (UNCLEAR, NO):
+        assert one.why.startswith("permuted weights get 0.861 [")
+        assert "but permuted weights get 0.861" in found.confidence
+        assert (one.to_decide is None) == (answer == NO)
 
 
 @pytest.mark.parametrize("name", CRITERIA)

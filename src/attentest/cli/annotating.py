@@ -10,6 +10,7 @@ from typer import Option
 from attentest.cli.app import annotate_command
 from attentest.cli.options import AsJson, counted
 from attentest.cli.people import Database, Study
+from attentest.cli.signals import closed_at_end
 from attentest.cli.streams import say, say_json
 
 
@@ -53,13 +54,19 @@ def serve_people(
     listening = bound(host, port)
     own = public_address(address, host, address_of(listening))
     answers = opened(study, database)
-    answers.belong_to(study.record.items)
-    links = links_for(answers, own, names, renewed)
-    if as_json:
-        say_json({"address": own, "items": count, "links": links})
-    else:
-        say(f"{counted(count, 'item')} at {own} (Ctrl-C ends it). Give each annotator their own link only:")
-        for name, link in links.items():
-            say(f"  {name}: {link or f'the link from before (another one: --new-links {shlex.quote(name)})'}")
-    app = annotating_app(study, answers)
-    run_server(Safety(app, allowed_hosts(own, host, listening.getsockname()[1]), address_bucket()), listening)
+    with closed_at_end(answers.close):
+        links = links_for(answers, own, names, renewed)
+        if as_json:
+            say_json({"address": own, "items": count, "links": links})
+        else:
+            say(f"{counted(count, 'item')} at {own} (Ctrl-C ends it). Give each annotator their own link only:")
+            nobody_knows = answers.without_token()
+            for name, link in links.items():
+                say(f"  {name}: {link or _no_link(name, name in nobody_knows)}")
+        app = annotating_app(study, answers)
+        run_server(Safety(app, allowed_hosts(own, host, listening.getsockname()[1]), address_bucket()), listening)
+
+
+def _no_link(name: str, never: bool) -> str:
+    another = f"--new-links {shlex.quote(name)}"
+    return f"no link yet ({another})" if never else f"the link from before (another one: {another})"

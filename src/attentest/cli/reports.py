@@ -126,6 +126,13 @@ def audit(
         Path | None,
         Option(help="Folder of a study with people on this model, for the verdict plausible.", metavar="FOLDER"),
     ] = None,
+    people_database: Annotated[
+        str | None,
+        Option(
+            help="Database of the answers to the study: sqlite:///FILE or postgresql://… [answers.sqlite in FOLDER].",
+            metavar="URL",
+        ),
+    ] = None,
     threshold: Thresholds = None,
     fail_on: FailOn = None,
     as_json: AsJson = False,
@@ -167,7 +174,7 @@ def audit(
         "options": options,
         **_given_settings(given, setting or []),
     }
-    asked_people = None if people is None else _finding_of_people(people)
+    asked_people = _finding_of_people(people, people_database)
     if given["dry_run"]:
         engines.print_plan(audits.plan(source, **asked), open_store(given["store"]), as_json)
         return
@@ -196,11 +203,15 @@ def audit(
         raise typer.Exit(1)
 
 
-def _finding_of_people(folder: Path) -> Finding:
+def _finding_of_people(folder: Path | None, database: str | None) -> Finding | None:
+    if folder is None:
+        if database is not None:
+            raise InputError("`people_database` is where answers to a study are; also give its folder with `people`.")
+        return None
     from attentest.people.report import report_of
     from attentest.people.study import open_study
 
-    return report_of(open_study(folder)).finding
+    return report_of(open_study(folder), database).finding
 
 
 def _given_settings(given: Mapping[str, Any], pairs: Iterable[str]) -> dict[str, Any]:

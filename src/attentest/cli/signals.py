@@ -14,10 +14,13 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 
 SENTENCES = {"SIGINT": "Interrupted.", "SIGTERM": "Terminated.", "SIGHUP": "The terminal was closed."}
 NUMBERS = [signal.Signals[name] for name in SENTENCES if hasattr(signal, name)]
+CLOSING = 0.5  # seconds in which what is still open then may be closed
 GRACE = 1.2  # seconds in which the program may end by itself: workers, drafts, progress bars
 
 
@@ -28,6 +31,7 @@ class StoppedError(BaseException):
 _received: list[int] = []
 _leaving = threading.Lock()
 _advice: list[str] = []
+_closing: list[Callable[[], None]] = []
 
 
 def install() -> None:
@@ -49,6 +53,17 @@ def install() -> None:
 def advise(sentence: str) -> None:
     """What the user is told besides, if the program is stopped from here on."""
     _advice[:] = [sentence]
+
+
+@contextmanager
+def closed_at_end(close: Callable[[], None]) -> Iterator[None]:
+    """Close something also if a library swallows the signal, as event loops do with what is raised in a callback."""
+    _closing.append(close)
+    try:
+        yield
+    finally:
+        close()
+        _closing.remove(close)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
@@ -98,6 +113,7 @@ def _leave(number: int) -> None:
     _leaving.acquire()
     try:
         _kill_workers()
+        _close_all()
         _say(" ".join(("attentest:", SENTENCES[signal.Signals(number).name], *_advice)))
     finally:
         os._exit(128 + number)
@@ -107,6 +123,13 @@ def _kill_workers() -> None:
     if "multiprocessing" in sys.modules:
         for worker in sys.modules["multiprocessing"].active_children():
             worker.kill()
+
+
+def _close_all() -> None:
+    for close in _closing:
+        closer = threading.Thread(target=close, daemon=True)
+        closer.start()
+        closer.join(CLOSING / len(_closing))
 
 
 def _say(line: str) -> None:

@@ -1,7 +1,7 @@
 """Answers in a database: an append-only log, of which the last entry for an item holds.
 
-An entry is written once, however often it is sent: it has a key that whoever sends it chose. It is acknowledged after
-it was committed, so that what was acknowledged outlives a kill.
+An entry is written once, however often it is sent: it has a key that whoever sends it chose, and another entry with the
+same key is refused. It is acknowledged after it was committed, so that what was acknowledged outlives a kill.
 """
 
 from __future__ import annotations
@@ -40,7 +40,16 @@ from sqlalchemy.dialects.sqlite import insert as insert_in_sqlite
 
 from attentest.errors import InputError, brief
 from attentest.people.answers_table import ANSWER_SCHEMA
-from attentest.people.database import connected, make_tables, parsed, place_of, reported
+from attentest.people.database import (
+    connected,
+    expect_database,
+    expect_tables,
+    fold_log,
+    make_tables,
+    parsed,
+    place_of,
+    reported,
+)
 
 LONGEST_NAME = 80
 TABLES = MetaData()
@@ -49,7 +58,7 @@ ANNOTATORS = Table(
     "attentest_annotators",
     TABLES,
     Column("name", String, primary_key=True),
-    Column("token", String(64), nullable=False),  # its SHA-256
+    Column("token", String(64)),  # its SHA-256; none for whose answers were imported, who has no link yet
 )
 LOG = Table(
     "attentest_answers",
@@ -67,7 +76,8 @@ LOG = Table(
     Column("at", BigInteger, nullable=False),  # milliseconds since 1970
     UniqueConstraint("annotator", "key"),
 )
-STUDIES = Table("attentest_study", TABLES, Column("items", String, primary_key=True))
+_SENT = [column.name for column in LOG.columns if column.name not in ("number", "at")]
+STUDIES = Table("attentest_study", TABLES, Column("fingerprint", String, primary_key=True))
 
 
 @dataclass(frozen=True)
@@ -90,39 +100,77 @@ class Saved:
     repeated: bool
 
 
+class KeyUsedError(InputError):
+    """Something else was stored under this key."""
+
+
 class Answers:
     """All answers of one study."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, make: bool = True) -> None:
+        """With `make=False` only a database that is there is opened."""
         self._url = parsed(url)
+        if not make:
+            expect_database(self._url)
         self._engine = connected(self._url)
         # one writer at a time: SQLite has no more, and its own waiting is not fair
         self._writing: AbstractContextManager[Any] = (
             threading.Lock() if self._url.drivername == "sqlite" else nullcontext()
         )
-        make_tables(self._engine, TABLES)
+        if make:
+            make_tables(self._engine, TABLES)
+        else:
+            expect_tables(self._engine, TABLES)
 
     def close(self) -> None:
+        """All is in one file afterwards, if no other program has it open."""
+        if self._url.drivername == "sqlite":
+            fold_log(self._engine)
         self._engine.dispose()
 
-    def belong_to(self, items: str) -> None:
-        """Answers of one study only: `items` is the hash of what it asks about."""
+    def belong_to(self, fingerprint: str) -> None:
+        """Answers of one study only, as it was when the first was given."""
         with reported(self._url), self._writing, self._engine.begin() as database:
-            database.execute(self._insert(STUDIES).values(items=items).on_conflict_do_nothing())
-            if len(database.execute(select(STUDIES)).all()) > 1:
-                raise InputError(f"{place_of(self._url)} holds the answers of another study; choose another database.")
+            database.execute(self._insert(STUDIES).values(fingerprint=fingerprint).on_conflict_do_nothing())
+            self._expect_owner(fingerprint, database.execute(select(STUDIES)).all())
+
+    def expect_owner(self, fingerprint: str) -> None:
+        """As `belong_to`, but nothing is written."""
+        self._expect_owner(fingerprint, self._rows(select(STUDIES)))
+
+    def _expect_owner(self, fingerprint: str, owners: Sequence[Row[Any]]) -> None:
+        if any(row.fingerprint != fingerprint for row in owners):
+            raise InputError(
+                f"{place_of(self._url)} holds the answers of another study, or study.json was changed after they were "
+                "given; choose another database, or restore study.json."
+            )
 
     def enroll(self, names: Sequence[str]) -> dict[str, str]:
-        """Secret tokens of those who are new; nobody can read them again."""
+        """Secret tokens of those who have none yet; nobody can read them again."""
         tokens = {}
         for name in map(checked_name, names):
             token = secrets.token_urlsafe(32)
-            statement = self._insert(ANNOTATORS).values(name=name, token=_hashed(token)).on_conflict_do_nothing()
-            statement = statement.returning(ANNOTATORS.c.name)
+            statement = self._insert(ANNOTATORS).values(name=name, token=_hashed(token))
+            statement = statement.on_conflict_do_update(
+                index_elements=[ANNOTATORS.c.name],
+                set_={"token": statement.excluded.token},
+                where=ANNOTATORS.c.token.is_(None),
+            ).returning(ANNOTATORS.c.name)
             with reported(self._url), self._writing, self._engine.begin() as database:
                 if database.execute(statement).first():
                     tokens[name] = token
         return tokens
+
+    def add_without_token(self, names: Sequence[str]) -> None:
+        """Whose answers came from elsewhere: nobody can answer in their name before they get a link."""
+        rows = [{"name": checked_name(name)} for name in names]
+        if rows:
+            with reported(self._url), self._writing, self._engine.begin() as database:
+                database.execute(self._insert(ANNOTATORS).values(rows).on_conflict_do_nothing())
+
+    def without_token(self) -> list[str]:
+        query = select(ANNOTATORS.c.name).where(ANNOTATORS.c.token.is_(None))
+        return sorted(row.name for row in self._rows(query))
 
     def new_token(self, name: str) -> str:
         """The one before is worth nothing from now on."""
@@ -140,7 +188,7 @@ class Answers:
         """Compared with every annotator's, so that the time it takes tells nothing."""
         given, found = _hashed(token), None
         for row in self._rows(select(ANNOTATORS)):
-            if hmac.compare_digest(given, row.token):
+            if hmac.compare_digest(given, row.token or ""):
                 found = row.name
         return found
 
@@ -187,11 +235,14 @@ class Answers:
     def _append(self, **entry: Any) -> Saved:
         statement = self._insert(LOG).values(at=int(time.time() * 1000), **entry).on_conflict_do_nothing()
         same = (LOG.c.annotator == entry["annotator"]) & (LOG.c.key == entry["key"])
-        with reported(self._url):
-            with self._writing, self._engine.begin() as database:
-                new = database.execute(statement.returning(LOG.c.number)).scalar()
-                number = new or database.execute(select(LOG.c.number).where(same)).scalar_one()
-            return Saved(number, new is None)
+        with reported(self._url), self._writing, self._engine.begin() as database:
+            new = database.execute(statement.returning(LOG.c.number)).scalar()
+            stored = None if new else database.execute(select(LOG).where(same)).one()._mapping
+        if stored is None:
+            return Saved(new, False)
+        if any(stored[name] != entry.get(name) for name in _SENT):
+            raise KeyUsedError("Something else was already saved under this key; send this with a new key.")
+        return Saved(stored["number"], True)
 
     def _holding(self, annotator: str | None = None) -> Sequence[Row[Any]]:
         last = select(func.max(LOG.c.number)).group_by(LOG.c.annotator, LOG.c.item)

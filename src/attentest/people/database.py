@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from attentest.errors import InputError, brief
 
 BUSY = 10_000  # milliseconds that a writer waits for another
+FOLDING = 300  # milliseconds that closing may wait: a signal leaves the program little time
 UNREACHABLE = 5  # seconds after which a server counts as unreachable
 
 
@@ -69,8 +70,36 @@ def connected(url: URL) -> Engine:
     return engine
 
 
+def expect_database(url: URL) -> None:
+    """A name that is mistyped makes no file."""
+    if url.drivername == "sqlite" and not Path(str(url.database)).exists():
+        raise InputError(f"{url.database} does not exist; expected the database of the answers.")
+
+
+def expect_tables(engine: Engine, tables: MetaData) -> None:
+    _check_tables(engine, tables)
+    with reported(engine.url):
+        missing = set(tables.tables) - set(inspect(engine).get_table_names())
+    if missing:
+        raise InputError(f"{place_of(engine.url)} holds no answers of people; name the database that they are in.")
+
+
 def make_tables(engine: Engine, tables: MetaData) -> None:
-    """Made where there are none; refused in a database of another program, or of another version."""
+    """Made where there are none."""
+    _check_tables(engine, tables)
+    with reported(engine.url):
+        tables.create_all(engine)
+
+
+def fold_log(engine: Engine) -> None:
+    """Move what SQLite keeps in the file -wal into the database itself; it stays there while another program reads."""
+    with suppress(SQLAlchemyError), engine.connect() as database:
+        database.exec_driver_sql(f"PRAGMA busy_timeout={FOLDING}")
+        database.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _check_tables(engine: Engine, tables: MetaData) -> None:
+    """A database of another program, or of another version, is refused."""
     with reported(engine.url):
         there = inspect(engine)
         names = set(there.get_table_names())
@@ -82,7 +111,6 @@ def make_tables(engine: Engine, tables: MetaData) -> None:
             raise InputError(
                 f"{place_of(engine.url)} holds other tables than answers of people; choose another database."
             )
-        tables.create_all(engine)
 
 
 @contextmanager

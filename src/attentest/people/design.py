@@ -2,10 +2,16 @@
 
 So many texts with the model's own weights and as many others with permuted ones, each with the prediction that the
 model makes under those weights; shuffled, and blind. No text is in both conditions: nobody sees one twice.
+
+The seed decides texts, conditions and permutations. The ids of items and their order come from a secret that is drawn
+for each study, so that they tell nothing even to those who know the seed, and answers fit no other study.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -91,10 +97,10 @@ def create_study(
         signature=dict(subject.signature) | {"run": run.name},
         detect=detect,
         items="",
+        id=secrets.token_hex(16),
     )
-    names = _names(len(items), generator)
-    shuffled = generator.permutation(len(items))
-    return write_study(folder, record, [replace(items[i], id=name) for i, name in zip(shuffled, names, strict=True)])
+    named = [replace(item, id=_id(record.id, number)) for number, item in enumerate(items)]
+    return write_study(folder, record, sorted(named, key=lambda item: item.id))
 
 
 def _check(n: int | None, detect: float | None, seed: int, known: int | None) -> None:
@@ -165,9 +171,5 @@ def _item(row: Mapping[str, Any], condition: Any, marked: list[int], expected: b
     )
 
 
-def _names(count: int, generator: np.random.Generator) -> list[str]:
-    """Different ones, that tell nothing."""
-    names: dict[str, None] = {}
-    while len(names) < count:
-        names[generator.bytes(8).hex()] = None
-    return list(names)
+def _id(secret: str, number: int) -> str:
+    return hmac.new(secret.encode(), str(number).encode(), hashlib.sha256).hexdigest()[:16]

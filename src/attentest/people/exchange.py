@@ -80,8 +80,7 @@ def import_answers(study: PeopleStudy, source: Path, database: str | None = None
 
     named = _checked(study, rows)
     answers = opened(study, database)
-    answers.belong_to(study.record.items)
-    answers.enroll(sorted({name for name, _ in named}))
+    answers.add_without_token(sorted({name for name, _ in named}))
     held = {name: answers.current(name) for name, _ in named}
     new = 0
     for name, row in named:
@@ -89,9 +88,8 @@ def import_answers(study: PeopleStudy, source: Path, database: str | None = None
         time = UNKNOWN_TIME if row.milliseconds is None else row.milliseconds
         given = Given(row.item, row.relevant, marked, row.confidence, row.comment, time)
         if held[name].get(row.item) != given:
-            answers.save(
-                name, given, uuid.uuid4().hex
-            )  # what was said before, and undone or changed, can be said again
+            # a new key each time: what was said before, and changed or undone since, can be said again
+            answers.save(name, given, uuid.uuid4().hex)
             new += 1
     answers.close()
     return new

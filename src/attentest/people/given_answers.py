@@ -18,7 +18,12 @@ def answers_of(study: PeopleStudy, database: str | None = None) -> pa.Table:
     """In the columns of ANSWER_SCHEMA, from the study's own database or another one by its URL."""
     if database is None and not (study.folder / ANSWERS).is_file():
         raise InputError(_none(study))
-    table = opened(study, database).table()
+    answers = _to_read(study, database)
+    try:
+        answers.expect_owner(study.fingerprint)
+        table = answers.table()
+    finally:
+        answers.close()
     foreign = sorted(set(table["item"].to_pylist()) - set(study.by_id))
     if foreign:
         raise InputError(f"The answers are to another study than {study.folder}: it has no item {foreign[0]!r}.")
@@ -28,11 +33,24 @@ def answers_of(study: PeopleStudy, database: str | None = None) -> pa.Table:
 
 
 def opened(study: PeopleStudy, database: str | None = None) -> Answers:
-    """The database of the study's answers, made if it is not there."""
+    """The database of the study's answers, made if it is not there; that of another study is refused."""
     need_database()
     from attentest.people.answers import Answers
 
-    return Answers(database or study.answers_url)
+    answers = Answers(database or study.answers_url)
+    try:
+        answers.belong_to(study.fingerprint)
+    except InputError:
+        answers.close()
+        raise
+    return answers
+
+
+def _to_read(study: PeopleStudy, database: str | None) -> Answers:
+    need_database()
+    from attentest.people.answers import Answers
+
+    return Answers(database or study.answers_url, make=False)
 
 
 def need_database() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -64,6 +66,7 @@ class StudyRecord:
     signature: dict[str, Any]  # of the run
     detect: float | None  # the difference between the conditions that it was sized for
     items: str  # the hash of the table of items
+    id: str  # secret and random: the ids of the items are made from it
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class Item:
     """A text with three marked words, and the model's prediction. Places of words are in characters; the last
     `in_second` words stand in the second text of a pair."""
 
-    id: str  # random, so that it tells nothing
+    id: str  # from the study's secret, so that it tells nothing
     condition: Literal["original", "permuted", "known"]
     expected: bool | None  # the right answer of a known-answer item
     source: str  # id of the text in the corpus
@@ -126,6 +129,11 @@ class PeopleStudy:
     @cached_property
     def by_id(self) -> dict[str, Item]:
         return {item.id: item for item in self.items}
+
+    @property
+    def fingerprint(self) -> str:
+        """Another one after any change of study.json, so that no rule is changed once there are answers."""
+        return hashlib.sha256(json.dumps(asdict(self.record), sort_keys=True).encode()).hexdigest()
 
     @property
     def answers_url(self) -> str:

@@ -15,7 +15,7 @@ from fastapi import Depends, FastAPI, HTTPException, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 from attentest.errors import InputError
-from attentest.people.answers import Answers
+from attentest.people.answers import Answers, KeyUsedError
 from attentest.people.database import DatabaseError
 from attentest.people.order import order_for
 from attentest.people.study import MARKED, Item, PeopleStudy
@@ -23,7 +23,7 @@ from attentest.server.annotating.door import Door
 from attentest.server.annotating.sent import LONGEST_COMMENT, SentAnswer, SentUndo, given_of
 from attentest.server.annotating.shown import Shown, shown
 from attentest.server.pages import asset, page
-from attentest.server.refusals import tell_errors
+from attentest.server.refusals import refusal, tell_errors
 from attentest.version import __version__
 
 QUESTION = "Are the marked words relevant to this prediction?"
@@ -34,10 +34,11 @@ def annotating_app(study: PeopleStudy, answers: Answers, door: Door | None = Non
     app = FastAPI(title="attentest annotate", version=__version__, docs_url=None, redoc_url=None)
     tell_errors(app)
     _tell_database_errors(app)
+    _tell_used_keys(app)
     record, by_id = study.record, study.by_id
     annotator = Depends(door or Door(answers))
-    # what the browser keeps answers under: of what annotators see anyway, not of the table with the conditions
-    study_id = hashlib.sha256(" ".join(sorted(by_id)).encode()).hexdigest()[:16]
+    # what the browser keeps answers under: a hash, as whoever knows the secret itself can order items by condition
+    study_id = hashlib.sha256(f"queue of {record.id}".encode()).hexdigest()[:16]
     order = lru_cache(maxsize=1000)(lambda name: order_for(study, name))
     instructions = {
         "question": QUESTION,
@@ -84,7 +85,7 @@ def annotating_app(study: PeopleStudy, answers: Answers, door: Door | None = Non
 
     @app.post("/api/answers")
     def answer(sent: SentAnswer, who: str = annotator) -> dict[str, Any]:
-        """Told after it was committed. The same key again changes nothing."""
+        """Told after it was committed. The same again changes nothing; something else with the same key is refused."""
         saved = answers.save(who, given_of(sent, named(sent.item), record.asked), sent.key)
         return {"saved": sent.key, "repeated": saved.repeated}
 
@@ -95,6 +96,12 @@ def annotating_app(study: PeopleStudy, answers: Answers, door: Door | None = Non
         return {"saved": sent.key, "repeated": saved.repeated}
 
     return app
+
+
+def _tell_used_keys(app: FastAPI) -> None:
+    @app.exception_handler(KeyUsedError)
+    def used(request: Request, error: KeyUsedError) -> JSONResponse:
+        return refusal(str(error), 409)
 
 
 def _tell_database_errors(app: FastAPI) -> None:

@@ -69,6 +69,7 @@ class Criterion:
     against: Asked | None = None  # another one that the figure is set against
     trained: Figure | None = None  # how many trainings its interval is over, if it is
     searched: Callable[[Figures], str] | None = None  # how, where a yes only means that a search found nothing
+    above_null: Figure | None = None  # figure − null, where a yes also needs that to be more than 0
 
     @property
     def number(self) -> str:

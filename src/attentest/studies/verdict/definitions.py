@@ -325,11 +325,13 @@ DEFINITIONS = {
                 ),
                 Criterion(
                     "plausible.people", People,
-                    "share of texts whose three heaviest words people call relevant",
+                    "share of texts whose three heaviest words people call relevant; a yes also needs a larger share "
+                    "than with permuted weights",
                     entry_of(People, "relevant"), AT_LEAST, 0.5,
                     "our convention, half of the texts; Vashishth et al. 2019 §4.4 ask people but set no threshold",
                     TOKENS, DEFINES, entry_of(People, "permuted"),
                     absent="no people were asked; attentest annotate makes a study, which the audit takes as `people`",
+                    above_null=entry_of(People, "difference"),
                 ),
             ),
             "An explanation that convinces people need not be what the model did.",

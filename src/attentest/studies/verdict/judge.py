@@ -41,7 +41,7 @@ from attentest.studies.verdict.of_translation import (
     DEFINITIONS_OF_TRANSLATION,
     NOT_APPLICABLE,
 )
-from attentest.studies.verdict.wording import NOT_FOUND, confidence
+from attentest.studies.verdict.wording import AS_HIGH, NOT_FOUND, confidence
 from attentest.trials.information import Information
 from attentest.trials.uniform import Uniform
 
@@ -311,6 +311,9 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
         return replace(ruling, why=_why_untested(criterion, evidence))
     if math.isnan(figure.value):
         return replace(ruling, figure=None, why="the figure is not defined for these texts")
+    above = _find(criterion.above_null, evidence.summaries)
+    if criterion.above_null is not None and (above is None or math.isnan(above.value)):
+        return replace(ruling, why="there are no answers about permuted weights to compare with")
     if math.isnan(figure.low) or math.isnan(figure.high):
         fewest = _FEWEST.get(criterion.name, FEWEST)
         return _unclear(ruling, "the figure has no interval", without_interval(figure, fewest))
@@ -319,6 +322,8 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
         more = by_enough_texts(figure, threshold, FEWEST) if answer == UNCLEAR else without_interval(figure, FEWEST)
         return _unclear(ruling, f"{figure.n:,} texts are too few", more)
     ruling = replace(ruling, smallest=smallest_visible(figure))
+    if above is not None and answer != NO and (above.n < FEWEST or answer_of(MORE_THAN, 0, above) != YES):
+        return _not_above_null(ruling, above)
     if answer == UNCLEAR:
         trained = _find(criterion.trained, evidence.summaries)
         over_both = None if trained is None else by_more_trainings(figure, threshold, int(trained.value))
@@ -329,6 +334,16 @@ def _rule(criterion: Criterion, evidence: _Evidence) -> Ruling:
     return replace(
         ruling, answer=answer, why=f"the whole interval {'meets' if answer == YES else 'fails'} the threshold"
     )
+
+
+def _not_above_null(ruling: Ruling, above: Estimate) -> Ruling:
+    """A figure that is as high for its null says nothing about the weights, however high it is."""
+    why = f"{AS_HIGH} {ruling.null}, a difference of {above}"
+    if above.n < FEWEST or math.isnan(above.low + above.high):
+        return _unclear(ruling, f"{why} over {above.n:,} texts", by_enough_texts(above, 0, FEWEST))
+    if answer_of(MORE_THAN, 0, above) == NO:
+        return replace(ruling, answer=NO, why=f"{why}, which is not above 0")
+    return _unclear(ruling, f"{why}, whose 95 % interval includes 0", by_more_texts(above, 0))
 
 
 def _unclear(ruling: Ruling, why: str, to_decide: ToDecide) -> Ruling:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 UNTESTED = "not tested"
 NOT_FOUND = "other weights with the same predictions were not found"
+AS_HIGH = "permuted weights get"
 MOST_WRONG = 0.1  # of the answers that evidence may give to be told next to a verdict
 
 
@@ -31,6 +32,8 @@ def _figure(ruling: Ruling) -> str:
     asked = f"({ruling.criterion.side} {ruling.threshold:g})"
     if ruling.why.startswith(NOT_FOUND):
         return f"{ruling.criterion.short} {ruling.figure} meets the threshold {asked}, but {ruling.why}."
+    if ruling.why.startswith(AS_HIGH):
+        return f"{ruling.criterion.short} {ruling.figure} {asked}, but {ruling.why}."
     line = f"{ruling.criterion.short} {ruling.figure} {words[ruling.answer]} the threshold {asked}"
     if ruling.to_decide is None:
         return f"{line}."
