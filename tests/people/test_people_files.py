@@ -158,3 +158,15 @@ def test_parts_of_words_and_second_texts(study: PeopleStudy) -> None:
     assert rationale_of(item, [1, 3, 5]) == [1, 0, 1]
     assert rationale_of(item, []) == [0, 0, 0]
     assert rationale_of(item, None) is None
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_answers_to_another_study_are_refused(form: str, study: PeopleStudy, tmp_path: Path) -> None:
+    file = tmp_path / f"answers.{form}"
+    export_answers(study, file)
+    assert study.record.id.encode() not in file.read_bytes()  # it is a secret
+    other = make_study(tmp_path / "other")
+    other = replace(other, record=replace(other.record, id="another"))  # with the same items
+    with pytest.raises(InputError, match=r"`study` is .* another study"):
+        import_answers(other, file)
+    assert not (other.folder / "answers.sqlite").exists()

@@ -25,6 +25,7 @@ _EXPECTED = {
     "milliseconds": "a whole number that is not negative",
     "highlighted": "numbers of words, counted from 0, such as [0, 3]",
     "confidence": "a whole number from 1 to 5",
+    "study": "what an export says, or nothing",
     "comment": "a text of at most 100,000 characters",
 }
 _NEEDED = ("annotator", "item", "relevant")
@@ -43,6 +44,7 @@ class AnswerRow:
     highlighted: list[Annotated[int, msgspec.Meta(ge=0, le=2**31)]] | None = None
     confidence: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
     comment: Annotated[str, msgspec.Meta(max_length=100_000)] | None = None
+    study: str | None = None  # which one it is an answer to, as an export says
 
 
 COLUMNS = tuple(field.name for field in fields(AnswerRow))

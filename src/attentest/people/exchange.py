@@ -7,6 +7,7 @@ is read needs the columns of the answers alone; those about items are left aside
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import uuid
@@ -51,6 +52,7 @@ def export_answers(study: PeopleStudy, out: Path, database: str | None = None) -
             (study.by_id[id] for id in table["item"].to_pylist()), table["highlighted"].to_pylist(), strict=True
         )
     ]
+    table = table.append_column("study", pa.array([study_mark(study)] * table.num_rows, pa.string()))
     for field in _ABOUT:
         table = table.append_column(field, pa.array([row[field.name] for row in about], field.type))
     if form == ".parquet":
@@ -59,6 +61,11 @@ def export_answers(study: PeopleStudy, out: Path, database: str | None = None) -
         rows = [row | {"at": row["at"].isoformat()} for row in table.to_pylist()]
         write_bytes(out, (_csv(rows, table.column_names) if form == ".csv" else _jsonl(rows)).encode())
     return int(table.num_rows)
+
+
+def study_mark(study: PeopleStudy) -> str:
+    """What tells files of one study from those of others: a hash, as its id is a secret."""
+    return hashlib.sha256(f"answers of {study.record.id}".encode()).hexdigest()[:16]
 
 
 def rationale_of(item: Item, highlighted: Sequence[int] | None) -> list[int] | None:
@@ -99,8 +106,14 @@ def _checked(study: PeopleStudy, rows: Sequence[tuple[str, AnswerRow]]) -> list[
     """Rows with the names of their annotators as they are stored."""
     from attentest.people.answers import checked_name
 
+    mark = study_mark(study)
     found: dict[tuple[str, str], AnswerRow] = {}
     for place, row in rows:
+        if row.study not in (None, mark):
+            raise InputError(
+                f"{place}: `study` is {brief(row.study)}, so the answers are to another study, or study.json was "
+                f"changed after they were given; this one is {mark}."
+            )
         item = study.by_id.get(row.item)
         if item is None:
             raise InputError(f"{place} is not of this study: it has no item {brief(row.item)}.")
