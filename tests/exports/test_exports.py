@@ -26,6 +26,7 @@ from attentest.cli.exports import FORMS as NAMED
 from attentest.display.heatmaps.text import one_line
 from attentest.exports.card import card
 from attentest.exports.export import FORMS
+from attentest.exports.formulas import guarded, unguarded
 from attentest.exports.junit import junit
 from attentest.exports.table import table
 from attentest.measures.intervals import Estimate
@@ -211,8 +212,15 @@ def test_what_is_not_defined_is_an_empty_cell() -> None:
 def test_a_spreadsheet_takes_no_name_for_a_formula(sign: str) -> None:
     rows = rows_of(table(report(), [block(f"{sign}SUM(A1)")]))
     assert {row["model"] for row in rows} == {f"'{sign}SUM(A1)"}
+    assert unguarded(guarded(f"{sign}SUM(A1)")) == f"{sign}SUM(A1)"
     lost = rows_of(table(report(), [Block("m", "m", [], verdicts(null=Estimate(-0.5, -0.6, -0.4, 9)), [])]))
     assert lost[0]["null value"] == "-0.5"  # a number stays one
+
+
+@pytest.mark.parametrize("text", ["\t=1", "\r=1", "\n=1", "'=1", "''-1", "'quoted'", "plain", "", "1-1"])
+def test_the_quote_before_a_formula_can_be_taken_off(text: str) -> None:
+    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+    assert unguarded(guarded(text)) == text
 
 
 def test_controls_of_one_model_alone_have_columns_for_all() -> None:

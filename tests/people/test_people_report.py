@@ -1,10 +1,9 @@
-"""Reports of studies with people equal what is counted by hand; answers leave and come back unchanged."""
+"""Reports of studies with people equal what is counted by hand."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,62 +12,18 @@ from sklearn.metrics import cohen_kappa_score
 
 pytest.importorskip("sqlalchemy")
 
+from made_study import SAMPLES, answer, make_study, says
+
 from attentest.errors import InputError
+from attentest.measures.intervals import Estimate, share
 from attentest.people.answers import Answers, Given
-from attentest.people.exchange import export_answers, import_answers
-from attentest.people.outcome import shuffled_p
+from attentest.people.answers_table import UNKNOWN_TIME
+from attentest.people.exchange import export_answers
+from attentest.people.outcome import FourFold, shuffled_p
 from attentest.people.page import page_of
-from attentest.people.report import PeopleReport, report_of
-from attentest.people.study import Asked, Exclusion, Item, PeopleStudy, StudyRecord, open_study, write_study
-
-SAMPLES = 30
-
-
-def make_study(folder: Path, **rule: Any) -> PeopleStudy:
-    """30 original, 30 permuted and 8 known items; every third prediction is wrong."""
-    items = [
-        Item(
-            id=f"{condition[0]}{n}",
-            condition=condition,  # type: ignore[arg-type]
-            expected=n % 2 == 0 if condition == "known" else None,
-            source=f"{condition}-{n}",
-            text="one two three four",
-            second=None,
-            start=[0, 4, 8, 14],
-            end=[3, 7, 13, 18],
-            in_second=0,
-            weights=[0.1, 0.2, 0.3, 0.4],
-            marked=[1, 2, 3],
-            predicted="yes",
-            label="no" if n % 3 == 0 else "yes",
-        )
-        for condition, count in (("original", SAMPLES), ("permuted", SAMPLES), ("known", 8))
-        for n in range(count)
-    ]
-    signature = {"corpus": "made", "model": "m"}
-    record = StudyRecord(1, 0, SAMPLES, 8, Asked(), Exclusion(**rule), ["no", "yes"], signature, None, "", "secret")
-    return write_study(folder, record, items)
-
-
-def says(annotator: str, item: Item) -> bool:
-    """ann and bo read; bo differs now and then; cy always says yes."""
-    if annotator == "cy":
-        return True
-    if item.condition == "known":
-        return bool(item.expected)
-    n = int(item.id[1:])
-    relevant = n % 10 != 0 if item.condition == "original" else n % 5 == 0
-    return not relevant if annotator == "bo" and n % 7 == 3 else relevant
-
-
-def answer(study: PeopleStudy, names: tuple[str, ...], milliseconds: int = 2000) -> None:
-    answers = Answers(study.answers_url)
-    answers.enroll(names)
-    for name in names:
-        for item in study.items:
-            given = Given(item.id, says(name, item), [1, 2], 4, "fine, \"so\" 'far'\nü", milliseconds)
-            answers.save(name, given, f"{item.id}")
-    answers.close()
+from attentest.people.report import report_of
+from attentest.people.report_tables import tables_of
+from attentest.people.study import PeopleStudy, open_study
 
 
 @pytest.fixture
@@ -82,6 +37,10 @@ def said(study: PeopleStudy, name: str, condition: str) -> list[bool]:
     return [says(name, item) for item in study.items if item.condition == condition]
 
 
+def cells_of(table: FourFold) -> list[Estimate]:
+    return [table.relevant_correct, table.relevant_wrong, table.other_correct, table.other_wrong]
+
+
 def test_tables_are_those_counted_by_hand(study: PeopleStudy) -> None:
     found = report_of(study)
     assert found.kept is not None
@@ -93,7 +52,7 @@ def test_tables_are_those_counted_by_hand(study: PeopleStudy) -> None:
                 if item.condition == condition:
                     cells[says(name, item), item.label == item.predicted] += 1
         table = found.kept.tables[condition]
-        shown = (table.relevant_correct, table.relevant_wrong, table.other_correct, table.other_wrong)
+        shown = [one.value for one in cells_of(table)]
         order = ((True, True), (True, False), (False, True), (False, False))
         assert shown == pytest.approx([cells[cell] / (2 * SAMPLES) for cell in order], abs=1e-12)
         assert table.texts == SAMPLES
@@ -167,50 +126,6 @@ def test_the_page_shows_names_as_text(tmp_path: Path) -> None:
     assert "Original weights" in page
 
 
-def plain(report: PeopleReport) -> dict[str, Any]:
-    return {name: value for name, value in report.as_dict().items() if name != "folder"}
-
-
-@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_answers_leave_and_come_back(form: str, study: PeopleStudy, tmp_path: Path) -> None:
-    file = tmp_path / f"answers.{form}"
-    assert export_answers(study, file) == 3 * 68
-    other = make_study(tmp_path / "other")
-    assert import_answers(other, file) == 3 * 68
-    assert import_answers(other, file) == 0  # a second time adds nothing
-    before, after = (Answers(one.answers_url).table().drop_columns("at") for one in (study, other))
-    assert before.equals(after)
-    assert json.dumps(plain(report_of(study))) == json.dumps(plain(report_of(other)))
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("a.txt", "x", "must end with"),
-        ("missing.csv", None, "missing.csv"),
-        ("a.csv", "annotator,item,relevant\nann,unknown,yes\n", "not of this study"),
-        ("a.csv", "annotator,item,relevant\nann,o1,perhaps\n", "bool"),
-        ("a.csv", "annotator,item\nann,o1\n", "relevant"),
-        ("a.csv", "annotator,item,relevant\nann,o1,yes\nann,o1,no\n", "two answers"),
-        ("a.csv", "annotator,item,relevant,confidence\nann,o1,yes,9\n", "confidence"),
-        ("a.csv", 'annotator,item,relevant,highlighted\nann,o1,yes,"[4]"\n', "only 4 words"),
-        ("a.csv", "annotator,item,relevant,highlighted\nann,o1,yes,word\n", "not JSON"),
-        ("a.csv", "annotator,item,relevant\n ,o1,yes\n", "annotator's name"),
-        ("a.jsonl", "{not json", "not JSON"),
-        ("a.jsonl", "[1, 2]", "a.jsonl"),
-        ("a.parquet", "no parquet", "a.parquet"),
-    ],
-)
-def test_files_that_hold_no_answers(name: str, content: str | None, said: str, tmp_path: Path) -> None:
-    made = make_study(tmp_path / "people")
-    if content is not None:
-        (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=said):
-        import_answers(made, tmp_path / name)
-    with pytest.raises(InputError, match="no answers yet"):  # nothing was written
-        report_of(made)
-
-
 def test_no_answers_yet(tmp_path: Path) -> None:
     made = make_study(tmp_path / "people")
     for act in (lambda: report_of(made), lambda: export_answers(made, tmp_path / "a.csv")):
@@ -226,3 +141,126 @@ def test_answers_of_another_study(study: PeopleStudy, tmp_path: Path) -> None:
     answers.save("ann", Given("stranger", True, None, None, None, 900), "k")
     with pytest.raises(InputError, match="another study"):
         report_of(study)
+
+
+def save(
+    study: PeopleStudy, name: str, conditions: Sequence[str], relevant: bool | None = None, time: int = 2000
+) -> None:
+    """One annotator's answers to the items of some conditions."""
+    answers = Answers(study.answers_url)
+    answers.enroll([name])
+    for n, item in enumerate(item for item in study.items if item.condition in conditions):
+        given = Given(item.id, says("bo", item) if relevant is None else relevant, None, 1 + n % 5, None, time)
+        answers.save(name, given, item.id)
+    answers.close()
+
+
+def test_one_answer_a_text_gives_tables_exact_intervals_and_fishers_test(tmp_path: Path) -> None:
+    made = make_study(tmp_path / "people")
+    answer(made, ("bo",))
+    found = report_of(made)
+    items = [item for item in made.items if item.condition == "permuted"]
+    cells = {
+        (relevant, right): np.array([says("bo", i) == relevant and i.is_right == right for i in items], float)
+        for relevant in (True, False)
+        for right in (True, False)
+    }
+    table = found.every.tables["permuted"]
+    assert cells_of(table) == [share(hits) for hits in cells.values()]
+    counts = [[cells[relevant, right].sum() for right in (True, False)] for relevant in (True, False)]
+    assert table.p == pytest.approx(fisher_exact(counts).pvalue, abs=1e-9)
+    assert table.test.startswith("Fisher")
+    first = cells_of(table)[0]
+    written = f"{100 * first.value:.1f} [{100 * first.low:.1f}, {100 * first.high:.1f}]"
+    assert written in page_of(found)
+    assert f"p = {table.p:.3f} (Fisher" in page_of(found)
+    told = found.as_dict()["every"]["tables"]["permuted"]
+    assert (told["p"], told["relevant_correct"]["low"]) == (table.p, first.low)
+
+
+def test_several_answers_a_text_are_shuffled_between_correct_and_wrong(study: PeopleStudy) -> None:
+    kept = report_of(study).kept
+    assert kept is not None
+    table = kept.tables["original"]
+    by_right = {
+        right: np.array(
+            [np.mean([says(name, item) for name in ("ann", "bo")])
+             for item in sorted(study.items, key=lambda item: item.id)
+             if item.condition == "original" and item.is_right == right]
+        )
+        for right in (True, False)
+    }  # fmt: skip
+    assert table.p == shuffled_p(by_right[True], by_right[False], study.record.seed)
+    assert "shuffled" in table.test
+    assert all(0 <= one.low <= one.value <= one.high <= 1 for one in cells_of(table))
+
+
+@pytest.mark.parametrize(
+    ("answered", "said"),
+    [
+        ("original", "own weights; permuted weights have no answers yet."),
+        ("permuted", "of the texts with permuted weights; the model's own have no answers yet."),
+    ],
+)
+def test_a_condition_without_answers(answered: str, said: str, tmp_path: Path) -> None:
+    made = make_study(tmp_path / "people")
+    save(made, "ann", [answered])
+    found = report_of(made)
+    for sentence in (found.answer, found.finding.answer):
+        assert sentence.endswith(said)
+        assert "nan" not in sentence
+    assert "nan" not in page_of(found)
+
+
+def test_unknown_times_exclude_nobody(tmp_path: Path) -> None:
+    made = make_study(tmp_path / "people")
+    save(made, "ann", ["original", "permuted", "known"], time=UNKNOWN_TIME)
+    save(made, "bo", ["original", "permuted", "known"], time=2000)
+    found = report_of(made)
+    assert [one.median_milliseconds for one in found.annotators] == [None, 2000]
+    assert found.excluded == []
+    assert found.every.seconds["original"] == [2, 2, 2]  # the known ones
+    shown = list(tables_of(found))[-1]
+    assert [row[3] for row in shown.rows] == ["not known", "2.0"]
+    assert shown.caption.endswith("Times are not known, so that rule is left out: ann.")
+
+
+def test_confidence_by_condition(tmp_path: Path) -> None:
+    made = make_study(tmp_path / "people")
+    save(made, "ann", ["original", "permuted"])
+    found = report_of(made)
+    assert found.every.confidence["original"].value == pytest.approx(3)
+    assert found.every.confidence["original"].n == SAMPLES
+    assert "Confidence, from 1 to 5" in page_of(found)
+    assert found.as_dict()["every"]["confidence"]["permuted"]["n"] == SAMPLES
+
+
+def test_no_confidence_without_the_question(tmp_path: Path) -> None:
+    made = make_study(tmp_path / "people")
+    answers = Answers(made.answers_url)
+    answers.save("ann", Given("o1", True, None, None, None, 900), "k")
+    found = report_of(made)
+    assert found.every.confidence == {}
+    assert "Confidence" not in page_of(found)
+
+
+def test_an_interval_over_annotators_stays_among_differences(tmp_path: Path) -> None:
+    made = make_study(tmp_path / "people")
+    for name, yes in (("ann", "original"), ("bo", "original"), ("cy", "permuted")):  # cy says the opposite
+        for condition in ("original", "permuted"):
+            save(made, name, [condition], relevant=condition == yes)
+    found = report_of(made).every.over_annotators
+    assert found is not None
+    assert found.value == pytest.approx(1 / 3)
+    assert (found.low, found.high) == (-1, 1)
+
+
+def test_the_finding_counts_annotators(study: PeopleStudy) -> None:
+    assert report_of(study).finding.signature["annotators"] == 2  # cy is excluded
+
+
+def test_without_known_items_nobody_is_excluded_by_them(tmp_path: Path) -> None:
+    made = make_study(tmp_path / "people")
+    save(made, "ann", ["original", "permuted"])
+    (only,) = report_of(made).annotators
+    assert (only.known, only.excluded) == (0, "")

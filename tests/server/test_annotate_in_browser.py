@@ -138,7 +138,9 @@ def compare_with_counts(study: PeopleStudy, database: str) -> None:
             if item.condition == condition:
                 cells[says(item), item.label == item.predicted] += 1
         table = found.tables[condition]
-        told = (table.relevant_correct, table.relevant_wrong, table.other_correct, table.other_wrong)
+        told = [
+            one.value for one in (table.relevant_correct, table.relevant_wrong, table.other_correct, table.other_wrong)
+        ]
         assert told == pytest.approx([count / (2 * SAMPLES) for count in cells.values()], abs=1e-12)
 
 

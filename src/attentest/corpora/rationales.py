@@ -17,7 +17,11 @@ def of_sentences(text: str, supporting: Collection[int]) -> list[int]:
 
 def of_phrases(text: str, phrases: Iterable[str]) -> list[int]:
     """Marks every word that a verbatim phrase touches, wherever the phrase occurs."""
-    spans = [m.span() for p in phrases if p for m in re.finditer(re.escape(p), text)]
+    return of_spans(text, [m.span() for p in phrases if p for m in re.finditer(re.escape(p), text)])
+
+
+def of_spans(text: str, spans: Collection[tuple[int, int]]) -> list[int]:
+    """Marks every word that a span of characters touches."""
     return [int(any(m.start() < end and start < m.end() for start, end in spans)) for m in _WORD.finditer(text)]
 
 

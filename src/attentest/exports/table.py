@@ -9,12 +9,12 @@ from dataclasses import fields
 from typing import Any
 
 from attentest.display.heatmaps.text import one_line
+from attentest.exports.formulas import guarded
 from attentest.files import without_nan
 from attentest.measures.intervals import Estimate
 from attentest.reports.contents import Block, Report
 from attentest.studies.verdict import Rates
 
-_FORMULA = ("=", "+", "-", "@")  # how a text begins that a spreadsheet would take for a formula
 _ESTIMATE = [field.name for field in fields(Estimate)]
 _RATES = [field.name for field in fields(Rates)]
 
@@ -64,6 +64,5 @@ def _cell(value: Any) -> Any:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):
-        text = one_line(value)
-        return f"'{text}" if text.startswith(_FORMULA) else text
+        return guarded(one_line(value))
     return without_nan(value)

@@ -10,21 +10,22 @@ import csv
 import hashlib
 import io
 import json
+import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 import pyarrow as pa
 
+from attentest.corpora.rationales import of_spans
 from attentest.errors import InputError, brief
-from attentest.files import check_target, checked, expect_file, read_foreign_table, write_bytes, write_table
-from attentest.people.answers_table import ANSWER_SCHEMA
+from attentest.exports.formulas import guarded
+from attentest.files import check_target, write_bytes, write_table
+from attentest.people.answer_files import AnswerRow, form_of, read_answers
+from attentest.people.answers_table import UNKNOWN_TIME, with_known_times
 from attentest.people.given_answers import answers_of, need_database, opened
-from attentest.people.study import PeopleStudy
+from attentest.people.study import Item, PeopleStudy
 
-FORMS = (".csv", ".jsonl", ".parquet")
 _ABOUT = pa.schema(
     {
         "condition": pa.string(),
@@ -33,31 +34,25 @@ _ABOUT = pa.schema(
         "predicted": pa.string(),
         "label": pa.string(),
         "marked": pa.list_(pa.int32()),
+        "text": pa.string(),
+        "second": pa.string(),
+        "rationale": pa.list_(pa.int8()),  # of the text, as corpora have it; null if nobody was asked to highlight
     }
 )
-_TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-
-
-@dataclass(frozen=True)
-class _Row:
-    """An answer in a file."""
-
-    annotator: str
-    item: str
-    relevant: bool
-    milliseconds: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
-    highlighted: list[Annotated[int, msgspec.Meta(ge=0, le=2**31)]] | None = None
-    confidence: Annotated[int, msgspec.Meta(ge=1, le=5)] | None = None
-    comment: Annotated[str, msgspec.Meta(max_length=100_000)] | None = None
 
 
 def export_answers(study: PeopleStudy, out: Path, database: str | None = None) -> int:
     """Write every answer with what it is about; how many there are."""
-    form = _form(out)
+    form = form_of(out)
     check_target(out)
-    answers = answers_of(study, database)
-    about = [vars(study.by_id[item]) for item in answers["item"].to_pylist()]
-    table = answers
+    table = with_known_times(answers_of(study, database))
+    about = [
+        vars(item) | {"rationale": rationale_of(item, highlighted)}
+        for item, highlighted in zip(
+            (study.by_id[id] for id in table["item"].to_pylist()), table["highlighted"].to_pylist(), strict=True
+        )
+    ]
+    table = table.append_column("study", pa.array([study_mark(study)] * table.num_rows, pa.string()))
     for field in _ABOUT:
         table = table.append_column(field, pa.array([row[field.name] for row in about], field.type))
     if form == ".parquet":
@@ -68,66 +63,83 @@ def export_answers(study: PeopleStudy, out: Path, database: str | None = None) -
     return int(table.num_rows)
 
 
+def study_mark(study: PeopleStudy) -> str:
+    """What tells files of one study from those of others: a hash, as its id is a secret."""
+    return hashlib.sha256(f"answers of {study.record.id}".encode()).hexdigest()[:16]
+
+
+def rationale_of(item: Item, highlighted: Sequence[int] | None) -> list[int] | None:
+    """A 0 or 1 for each word between spaces; words of an item can be parts of these. A second text has none."""
+    if highlighted is None:
+        return None
+    first = len(item.start) - item.in_second
+    return of_spans(item.text, [(item.start[word], item.end[word]) for word in highlighted if word < first])
+
+
 def import_answers(study: PeopleStudy, source: Path, database: str | None = None) -> int:
     """Add the answers of a file to the study's; the number of those that were not there yet.
 
-    All are checked before the first is written. A file can be read twice: an answer that was added is not added again.
+    All are checked before the first is written. A file can be read twice: an answer that holds is not added again.
     """
-    form = _form(source)
-    expect_file(source)
-    read = {".csv": _from_csv, ".jsonl": _from_jsonl, ".parquet": _from_parquet}[form](source)
-    rows = checked(read, list[_Row], source)
-    _check(study, rows, source)
+    rows = read_answers(source)
     need_database()
-    from attentest.people.answers import Given, checked_name
+    from attentest.people.answers import Given
 
-    names = {row.annotator: checked_name(row.annotator) for row in rows}
+    named = _checked(study, rows)
     answers = opened(study, database)
-    answers.add_without_token(sorted(set(names.values())))
-    held = {name: answers.current(name) for name in names.values()}
+    answers.add_without_token(sorted({name for name, _ in named}))
+    held = {name: answers.current(name) for name, _ in named}
     new = 0
-    for row in rows:
+    for name, row in named:
         marked = None if row.highlighted is None else sorted(set(row.highlighted))  # as they are stored
-        given = Given(row.item, row.relevant, marked, row.confidence, row.comment, row.milliseconds)
-        name = names[row.annotator]
+        time = UNKNOWN_TIME if row.milliseconds is None else row.milliseconds
+        given = Given(row.item, row.relevant, marked, row.confidence, row.comment, time)
         if held[name].get(row.item) != given:
-            new += not answers.save(name, given, _key(row)).repeated
+            # a new key each time: what was said before, and changed or undone since, can be said again
+            answers.save(name, given, uuid.uuid4().hex)
+            new += 1
     answers.close()
     return new
 
 
-def _check(study: PeopleStudy, rows: Sequence[_Row], source: Path) -> None:
-    seen: set[tuple[str, str]] = set()
-    for row in rows:
+def _checked(study: PeopleStudy, rows: Sequence[tuple[str, AnswerRow]]) -> list[tuple[str, AnswerRow]]:
+    """Rows with the names of their annotators as they are stored."""
+    from attentest.people.answers import checked_name
+
+    mark = study_mark(study)
+    found: dict[tuple[str, str], AnswerRow] = {}
+    for place, row in rows:
+        if row.study not in (None, mark):
+            raise InputError(
+                f"{place}: `study` is {brief(row.study)}, so the answers are to another study, or study.json was "
+                f"changed after they were given; this one is {mark}."
+            )
         item = study.by_id.get(row.item)
         if item is None:
-            raise InputError(f"{source} is not of this study: it has no item {brief(row.item)}.")
-        if (row.annotator, row.item) in seen:
-            raise InputError(f"{source} has two answers of {brief(row.annotator)} to the item {row.item}.")
-        seen.add((row.annotator, row.item))
+            raise InputError(f"{place} is not of this study: it has no item {brief(row.item)}.")
+        try:
+            name = checked_name(row.annotator)
+        except InputError as error:
+            raise InputError(f"{place}: {error}") from error
+        if (name, row.item) in found:
+            raise InputError(f"{place}: there are two answers of {brief(name)} to the item {row.item}.")
         if any(word >= len(item.start) for word in row.highlighted or ()):
-            raise InputError(f"{source}: the text of the item {row.item} has only {len(item.start)} words.")
-
-
-def _key(row: _Row) -> str:
-    return hashlib.sha256(msgspec.json.encode(row)).hexdigest()
-
-
-def _form(path: Path) -> str:
-    if path.suffix.lower() not in FORMS:
-        raise InputError(f"{path} must end with {', '.join(FORMS[:-1])} or {FORMS[-1]}.")
-    return path.suffix.lower()
+            raise InputError(f"{place}: `highlighted`: the text of {row.item} has only {len(item.start)} words.")
+        found[name, row.item] = row
+    return [(name, row) for (name, _), row in found.items()]
 
 
 def _csv(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
     file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, names, lineterminator="\n")
+    writer = csv.DictWriter(file, names, lineterminator="\r\n")  # a cell with either of them is quoted
     writer.writeheader()
     writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     return file.getvalue()
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return guarded(value)
     if isinstance(value, bool):
         return str(value).lower()
     return json.dumps(value) if isinstance(value, list) else value
@@ -135,53 +147,3 @@ def _cell(value: Any) -> Any:
 
 def _jsonl(rows: Sequence[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def _from_csv(path: Path) -> list[dict[str, Any]]:
-    try:
-        reader = csv.DictReader(io.StringIO(_text(path), newline=""), strict=True)
-        rows = list(reader)
-    except csv.Error as error:
-        raise InputError(f"{path} cannot be read as CSV: {error}.") from error
-    return [_typed(row, path) for row in rows]
-
-
-def _typed(row: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    """Cells of a CSV file as what they stand for; an empty one is none."""
-    found: dict[str, Any] = {}
-    for name in (field.name for field in ANSWER_SCHEMA):
-        cell = row.get(name)
-        if cell in (None, "") or name == "at":
-            continue
-        if name == "relevant":
-            found[name] = _TRUTHS.get(cell.strip().lower(), cell)
-        elif name in ("highlighted", "confidence", "milliseconds"):
-            found[name] = _decoded(cell, path)
-        else:
-            found[name] = cell
-    return found
-
-
-def _from_jsonl(path: Path) -> list[Any]:
-    return [_decoded(line, path) for line in _text(path).split("\n") if line.strip()]
-
-
-def _decoded(text: str, path: Path) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        raise InputError(f"{path}: {brief(text)} is not JSON.") from error
-
-
-def _from_parquet(path: Path) -> list[dict[str, Any]]:
-    table = read_foreign_table(path)
-    names = [field.name for field in ANSWER_SCHEMA if field.name in table.column_names and field.name != "at"]
-    rows = table.select(names).to_pylist()
-    return [{name: value for name, value in row.items() if value is not None} for row in rows]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as text in UTF-8.") from error

@@ -7,9 +7,8 @@ in both, and the difference between the conditions is free of it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
@@ -24,17 +23,20 @@ from attentest.people.study import KNOWN, ORIGINAL, PERMUTED, PeopleStudy
 SHUFFLES = 9_999
 FEWEST_ANNOTATORS = 3  # for an interval that is also over annotators
 CONDITIONS = (ORIGINAL, PERMUTED)
+CONFIDENCE = (1, 5)  # from guessing to certain
 
 
 @dataclass(frozen=True)
 class FourFold:
-    """Shares of the answers in one condition: marked words relevant × prediction correct, mean over texts."""
+    """Shares of the answers in one condition: marked words relevant × prediction correct, over texts."""
 
-    relevant_correct: float
-    relevant_wrong: float
-    other_correct: float
-    other_wrong: float
+    relevant_correct: Estimate
+    relevant_wrong: Estimate
+    other_correct: Estimate
+    other_wrong: Estimate
     texts: int
+    p: float | None  # whether words are called relevant as often where the prediction is wrong
+    test: str
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,13 @@ class Result:
     test: str
     by_annotator: Sequence[ByAnnotator]
     agreement: Sequence[Agreement]
-    seconds: Mapping[str, Sequence[float]]  # quartiles of the time on an item, by condition
+    seconds: Mapping[str, Sequence[float]]  # quartiles of the time on an item, by condition, where times are known
+    confidence: Mapping[str, Estimate]  # mean by condition, over texts, where it was asked
     by_text: Mapping[str, tuple[str, float, int]]  # item -> condition, share who call it relevant, answers
 
 
 def result_of(study: PeopleStudy, answers: Sequence[Answer], annotators: Collection[str]) -> Result | None:
-    """None without an answer in one of the two conditions."""
+    """None without an answer in any of the two conditions."""
     known = {item.id for item in study.items if item.condition == KNOWN}
     counted = [a for a in answers if a["annotator"] in annotators and a["item"] not in known]
     if not counted:
@@ -79,14 +82,14 @@ def result_of(study: PeopleStudy, answers: Sequence[Answer], annotators: Collect
         for name in CONDITIONS
     }
     single = all(len(given) == 1 for given in by_item.values())
-    shares = {name: share(found) if single else mean(found, (0, 1)) for name, found in means.items()}
+    shares = {name: _share(found, single) for name, found in means.items()}
     difference = independent_difference(shares[ORIGINAL], shares[PERMUTED])
     own = [_by_annotator(study, counted, name) for name in names]
-    p, test = _tested(means[ORIGINAL], means[PERMUTED], single, study.record.seed)
+    p, test = _tested(means[ORIGINAL], means[PERMUTED], single, study.record.seed, "conditions")
     return Result(
         annotators=names,
         answers=len(counted),
-        tables={name: _four_fold(study, by_item, name) for name in CONDITIONS},
+        tables={name: _four_fold(study, by_item, name, single) for name in CONDITIONS},
         shares=shares,
         difference=difference,
         over_annotators=_over_annotators(difference, own),
@@ -101,24 +104,47 @@ def result_of(study: PeopleStudy, answers: Sequence[Answer], annotators: Collect
         seconds={
             name: [float(q) for q in np.quantile(times, (0.25, 0.5, 0.75))]
             for name in CONDITIONS
-            if (times := [a["milliseconds"] / 1000 for a in counted if condition[a["item"]] == name])
+            if (
+                times := [
+                    a["milliseconds"] / 1000 for a in _with(counted, "milliseconds") if condition[a["item"]] == name
+                ]
+            )
+        },
+        confidence={
+            name: _mean_confidence([a for a in sure if condition[a["item"]] == name])
+            for name in CONDITIONS
+            if (sure := _with(counted, "confidence"))
         },
         by_text={i: (condition[i], float(np.mean(list(g.values()))), len(g)) for i, g in sorted(by_item.items())},
     )
 
 
-def _four_fold(study: PeopleStudy, by_item: Mapping[str, Mapping[str, bool]], condition: str) -> FourFold:
-    cells = np.zeros((2, 2))
-    texts = 0
-    for item, given in by_item.items():
-        about = study.by_id[item]
-        if about.condition == condition and about.is_right is not None:
-            relevant = float(np.mean(list(given.values())))
-            cells[:, 0 if about.is_right else 1] += relevant, 1 - relevant
-            texts += 1
-    shares = cells / texts if texts else np.full((2, 2), math.nan)
-    (yes_right, yes_wrong), (no_right, no_wrong) = shares.tolist()
-    return FourFold(yes_right, yes_wrong, no_right, no_wrong, texts)
+def _share(by_text: Float[np.ndarray, "texts"], single: bool) -> Estimate:
+    return share(by_text) if single else mean(by_text, (0, 1))
+
+
+def _four_fold(study: PeopleStudy, by_item: Mapping[str, Mapping[str, bool]], condition: str, single: bool) -> FourFold:
+    items = [
+        i for i in sorted(by_item) if study.by_id[i].condition == condition and study.by_id[i].is_right is not None
+    ]
+    relevant = np.array([np.mean(list(by_item[item].values())) for item in items])
+    right = np.array([study.by_id[item].is_right for item in items], bool)
+    yes_right, yes_wrong, no_right, no_wrong = (
+        _share(said * kind, single) for said in (relevant, 1 - relevant) for kind in (right, ~right)
+    )
+    p, test = _tested(relevant[right], relevant[~right], single, study.record.seed, "kinds of predictions")
+    return FourFold(yes_right, yes_wrong, no_right, no_wrong, len(items), p, test)
+
+
+def _with(answers: Sequence[Answer], name: str) -> list[Answer]:
+    return [answer for answer in answers if answer[name] is not None]
+
+
+def _mean_confidence(answers: Sequence[Answer]) -> Estimate:
+    by_item: dict[str, list[int]] = {}
+    for answer in answers:
+        by_item.setdefault(answer["item"], []).append(answer["confidence"])
+    return mean(np.array([np.mean(given) for given in by_item.values()]), CONFIDENCE)
 
 
 def _by_annotator(study: PeopleStudy, answers: Sequence[Answer], annotator: str) -> ByAnnotator:
@@ -139,18 +165,22 @@ def _by_annotator(study: PeopleStudy, answers: Sequence[Answer], annotator: str)
 def _over_annotators(difference: Estimate, own: Sequence[ByAnnotator]) -> Estimate | None:
     gaps = np.array([one.original.value - one.permuted.value for one in own])
     gaps = gaps[~np.isnan(gaps)]
-    return over_trainings(difference, gaps) if len(gaps) >= FEWEST_ANNOTATORS else None
+    if len(gaps) < FEWEST_ANNOTATORS:
+        return None
+    found = over_trainings(difference, gaps)
+    low, high = np.clip((found.low, found.high), -1, 1).tolist()  # no difference of shares is larger
+    return replace(found, low=low, high=high)
 
 
 def _tested(
-    first: Float[np.ndarray, "texts"], second: Float[np.ndarray, "others"], single: bool, seed: int
+    first: Float[np.ndarray, "texts"], second: Float[np.ndarray, "others"], single: bool, seed: int, groups: str
 ) -> tuple[float | None, str]:
     if not len(first) or not len(second):
-        return None, "none: one of the conditions has no answers"
+        return None, f"none: one of the {groups} has no answers"
     if single:
         hits = int(first.sum()), len(first), int(second.sum()), len(second)
         return fisher_p(*hits), "Fisher's exact test, two-sided, one answer a text"
-    return shuffled_p(first, second, seed), f"texts shuffled between the conditions {SHUFFLES:,} times, two-sided"
+    return shuffled_p(first, second, seed), f"texts shuffled between the {groups} {SHUFFLES:,} times, two-sided"
 
 
 def shuffled_p(first: Float[np.ndarray, "texts"], second: Float[np.ndarray, "others"], seed: int) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from attentest.measures.estimate import Estimate
+from attentest.people.answers_table import with_known_times
 from attentest.people.exclusions import Reliability, reliability
 from attentest.people.given_answers import answers_of
 from attentest.people.outcome import Result, result_of
@@ -37,10 +38,13 @@ class PeopleReport:
         if self.kept is None:
             return "No conclusion: the exclusion rule leaves no annotator."
         first, second = (self.kept.shares[name] for name in (ORIGINAL, PERMUTED))
-        return (
-            f"People call the three heaviest words relevant in {first.value:.0%} of the texts with the model's own "
-            f"weights and in {second.value:.0%} of those with permuted ones."
-        )
+        said = "People call the three heaviest words relevant in"
+        if not first.n:
+            return f"{said} {second.value:.0%} of the texts with permuted weights; the model's own have no answers yet."
+        said += f" {first.value:.0%} of the texts with the model's own weights"
+        if not second.n:
+            return f"{said}; permuted weights have no answers yet."
+        return f"{said} and in {second.value:.0%} of those with permuted ones."
 
     def as_dict(self) -> dict[str, Any]:
         record = self.study.record
@@ -61,6 +65,7 @@ class PeopleReport:
     def finding(self) -> Finding:
         """What an audit takes from it: the answers that count."""
         said = {} if self.kept is None else self.kept.by_text
+        counting = 0 if self.kept is None else len(self.kept.annotators)
         rows = [
             {"id": self.study.by_id[item].source, "condition": condition, "relevant": relevant, "answers": count}
             for item, (condition, relevant, count) in said.items()
@@ -71,8 +76,7 @@ class PeopleReport:
             answer=self.answer,
             table=pa.Table.from_pylist(rows, _SCHEMA),
             summary=self._summary,
-            signature=dict(self.study.record.signature)
-            | {"annotators": len(said and self.kept.annotators if self.kept else ()), "attentest": __version__},
+            signature=dict(self.study.record.signature) | {"annotators": counting, "attentest": __version__},
             notes=tuple(f"Excluded: {one.annotator} ({one.excluded})." for one in self.excluded),
             kind=People.kind,
             headline=People.keys["relevant"],
@@ -96,7 +100,7 @@ _SCHEMA = pa.schema({"id": pa.string(), "condition": pa.string(), "relevant": pa
 
 def report_of(study: PeopleStudy, database: str | None = None) -> PeopleReport:
     """From the answers in the study's own database, or in another one by its URL."""
-    answers = answers_of(study, database).to_pylist()
+    answers = with_known_times(answers_of(study, database)).to_pylist()
     annotators = reliability(study, answers)
     every = result_of(study, answers, {one.annotator for one in annotators})
     assert every is not None  # answers_of refuses a study without answers

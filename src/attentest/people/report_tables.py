@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from attentest.measures.estimate import Estimate
-from attentest.people.outcome import CONDITIONS, Result
+from attentest.people.exclusions import Reliability
+from attentest.people.outcome import CONDITIONS, CONFIDENCE, Result
 from attentest.people.report import PeopleReport
 
 
@@ -28,8 +29,7 @@ def tables_of(report: PeopleReport) -> Iterator[ReportTable]:
         "Annotators",
         ("annotator", "answers", "known answers right", "median seconds", "excluded"),
         [
-            (one.annotator, one.answers, f"{one.right} of {one.known}", f"{one.median_milliseconds / 1000:.1f}",
-             one.excluded or "no")
+            (one.annotator, one.answers, f"{one.right} of {one.known}", _seconds(one), one.excluded or "no")
             for one in report.annotators
         ],
         _rule(report),
@@ -38,22 +38,29 @@ def tables_of(report: PeopleReport) -> Iterator[ReportTable]:
 
 def _rule(report: PeopleReport) -> str:
     rule = report.study.record.exclusion
-    return (
+    untimed = [one.annotator for one in report.annotators if one.median_milliseconds is None]
+    said = (
         f"Excluded, as fixed when the study was made: below {rule.least_known:.0%} of the known answers right, or a "
         f"median time below {rule.least_milliseconds:,} ms."
     )
+    return said + (f" Times are not known, so that rule is left out: {', '.join(untimed)}." if untimed else "")
+
+
+def _seconds(one: Reliability) -> str:
+    return "not known" if one.median_milliseconds is None else f"{one.median_milliseconds / 1000:.1f}"
 
 
 def _result_tables(result: Result, which: str) -> Iterator[ReportTable]:
     for condition in CONDITIONS:
         table = result.tables[condition]
         yield ReportTable(
-            f"{condition.capitalize()} weights, % of {table.texts:,} texts{which}",
+            f"{condition.capitalize()} weights, % of {table.texts:,} texts [95 % interval]{which}",
             ("three heaviest words", "prediction correct", "prediction wrong"),
             [
                 ("relevant", _percent(table.relevant_correct), _percent(table.relevant_wrong)),
                 ("not relevant", _percent(table.other_correct), _percent(table.other_wrong)),
             ],
+            f"Relevant where correct as often as where wrong: p {written_p(table.p)} ({table.test}).",
         )
     gap = result.difference
     figures = [*((f"{name} weights", result.shares[name]) for name in CONDITIONS), ("difference", gap)]
@@ -81,7 +88,15 @@ def _result_tables(result: Result, which: str) -> Iterator[ReportTable]:
         f"Seconds on an item{which}",
         ("", "first quartile", "median", "third quartile"),
         [(f"{name} weights", *(f"{q:.1f}" for q in found)) for name, found in result.seconds.items()],
+        "" if result.seconds else "No times are known.",
     )
+    if result.confidence:
+        yield ReportTable(
+            f"Confidence, from {CONFIDENCE[0]} to {CONFIDENCE[1]}{which}",
+            ("", "mean", "95 % interval", "texts"),
+            [(f"{name} weights", _number(found.value), _interval(found), found.n)
+             for name, found in result.confidence.items()],
+        )  # fmt: skip
 
 
 def written_p(p: float | None) -> str:
@@ -90,8 +105,10 @@ def written_p(p: float | None) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
-def _percent(share: float) -> str:
-    return "–" if share != share else f"{100 * share:.1f}"
+def _percent(share: Estimate) -> str:
+    if share.value != share.value:
+        return "–"
+    return f"{100 * share.value:.1f} [{100 * share.low:.1f}, {100 * share.high:.1f}]"
 
 
 def _number(value: float) -> str:
