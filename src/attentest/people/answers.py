@@ -237,9 +237,9 @@ class Answers:
         same = (LOG.c.annotator == entry["annotator"]) & (LOG.c.key == entry["key"])
         with reported(self._url), self._writing, self._engine.begin() as database:
             new = database.execute(statement.returning(LOG.c.number)).scalar()
-            stored = None if new else database.execute(select(LOG).where(same)).one()._mapping
-        if stored is None:
-            return Saved(new, False)
+            if new is not None:
+                return Saved(new, False)  # after the commit
+            stored = database.execute(select(LOG).where(same)).one()._mapping
         if any(stored[name] != entry.get(name) for name in _SENT):
             raise KeyUsedError("Something else was already saved under this key; send this with a new key.")
         return Saved(stored["number"], True)
