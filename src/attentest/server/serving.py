@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import sys
 from collections.abc import Iterator
@@ -50,7 +51,14 @@ def run_server(app: ASGIApp, listening: socket.socket) -> None:
         ws="none",
     )
     sys.stdout.flush()  # where it is, also into a file or a pipe
+    logging.getLogger("asyncio").addFilter(_is_mistake)
     _Server(config).run(sockets=[listening])
+
+
+def _is_mistake(record: logging.LogRecord) -> bool:
+    """The event loop reports all that is raised in it, also the signal that ends the program (cli/signals.py)."""
+    raised = record.exc_info[1] if record.exc_info else None
+    return raised is None or isinstance(raised, Exception)
 
 
 class _Server(uvicorn.Server):
