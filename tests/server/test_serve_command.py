@@ -132,7 +132,7 @@ def test_a_session_writes_nothing_and_ends_with_a_signal(
             if known["done"] == known["of"]:
                 break
             time.sleep(0.1)
-        assert client.get("/", headers={"host": "evil.example"}).status_code == 400
+        assert client.get("/", headers={"host": "evil.example"}).status_code == 421
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=60) == 128 + signal.SIGTERM
     assert files_of(own_run.path.parent) == before
