@@ -26,7 +26,7 @@ from attentest.studies.run_study import plan_study, run_study
 from attentest.studies.schema import BUDGETS, Study, read_study
 from attentest.trials.cells import Cell, cell, with_jsd
 
-PAIRS = ("snli", "babi1", "babi2", "babi3")
+PAIRS = ("snli", "babi1", "babi2", "babi3-generated")
 TRANSLATED = ("multi30k",)
 TINY: dict[str, Any] = {
     "corpora": ["planted"],
@@ -158,7 +158,7 @@ def test_babi_starts_from_vectors_as_torch_draws_them() -> None:
     for paper in ("jain2019", "vashishth2019", "wen2022"):
         for budget in BUDGETS:
             chosen = with_budget(find_study(paper), budget)
-            for corpus in ("babi1", "babi2", "babi3"):
+            for corpus in ("babi1", "babi2", "babi3-generated"):
                 wanted = {"vector_scale": 1.0, "hidden": 32, "batch_size": 50, "dimension": 50}
                 assert wanted.items() <= chosen.training_on[corpus].items()
                 paper_rate = chosen.training_on[corpus]["lr"] == 0.001
@@ -202,6 +202,11 @@ def test_what_is_other_for_an_encoder_or_a_corpus(tmp_path: Path) -> None:
         ({"experiments_on": {"planted": {"seeds": {"seeds": "two"}}}}, "expected int"),
         ({"experiments_on": {"planted": [1]}}, "experiments with settings"),
         ({"deviations": ["a"]}, "names with values"),
+        ({"rows_on": [100]}, "names with values"),
+        ({"rows_on": {"other": 100}}, "'other' is not known"),
+        ({"rows_on": {"planted": 1.5}}, "a whole number"),
+        ({"rows_on": {"planted": None}}, "a whole number"),
+        ({"budgets": {"quick": {"rows_on": {"other": 100}}}}, "'other' is not known"),
         ({"experiments": {"seeds": {"models": "bilstm"}}}, "a list of names"),
         ({"trials": {"permutation": {"site": "all"}}}, "another than all"),
         ({"budgets": {"quick": {"training_of": {"x": {}}}}}, "'x' is not known"),

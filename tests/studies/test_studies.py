@@ -339,6 +339,25 @@ def test_rows_are_limited_by_budget_or_by_hand(tmp_path: Path) -> None:
     assert len({tuple(found.fingerprints.items()) for found in names.values()}) == 1  # the corpus is the same
 
 
+def test_rows_may_be_limited_otherwise_for_one_corpus(tmp_path: Path) -> None:
+    content = {
+        "corpora": ["planted", "babi1-generated"],
+        "columns": {"rows": 200},
+        "models": [{"decoder": "context"}, {}],
+        "rows_on": {"planted": 90},
+        "budgets": {"small": {"rows": 100, "rows_on": {"babi1-generated": 80}}},
+    }
+    study = read_study(written(tmp_path, content))
+
+    def limits(budget: str, rows: int | None = None) -> dict[str, int | None]:
+        steps = [step for step in plan_study(study, budget, rows=rows).plan if step.name.startswith("prepare ")]
+        return {step.name.removeprefix("prepare "): step.settings.get("rows") for step in steps}
+
+    assert limits("small") == {"planted": 90, "babi1-generated": 80}
+    assert limits("paper") == {"planted": 90, "babi1-generated": None}
+    assert limits("small", 60) == {"planted": 60, "babi1-generated": 60}  # by hand is for all
+
+
 def test_a_corpus_may_be_named_without_its_preparation() -> None:
     study = Study("mine", corpora=("planted_jw",))
     with pytest.raises(attentest.InputError, match="'planted_jw'"):

@@ -132,6 +132,7 @@ def with_budget(study: Study, budget: str) -> Study:
     merged["training"] = {**study.training, **changes.get("training", {})}
     for key in ("trials", "experiments", "training_on", "training_of"):
         merged[key] = _merged(getattr(study, key), changes.get(key, {}))
+    merged["rows_on"] = {**study.rows_on, **changes.get("rows_on", {})}
     merged["experiments_on"] = _experiments_on(study, changes)
     merged["deviations"] = {**study.deviations, **changes.get("deviations", {})}
     return replace(study, **merged)
@@ -212,7 +213,7 @@ def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: C
         "recipe": dict(corpus.recipe),
         "notes": list(corpus.notes),  # a run tells them on
     }
-    rows = found.study.rows
+    rows = found.study.rows_on.get(source, found.study.rows)
     if rows is not None and rows < len(corpus):
         settings["rows"] = rows
         corpus = corpus.sample(rows)

@@ -23,6 +23,7 @@ STATISTICS = "data"  # the trial of figures about a corpus: they are checked whe
 WITHIN, OUTSIDE, NOT_COMPARABLE, NOT_RUN = "within", "outside", "not comparable", "not run yet"
 BySeed = Mapping[int, Iterable[Cell]]
 SAMPLES = {"yelp_stars_sample": "yelp", "yahoo_answers_sample": "yahoo_answers"}  # as the papers name the whole of it
+GENERATED = "-generated"  # a corpus made by the rules of a published one
 
 
 @dataclass(frozen=True)
@@ -228,9 +229,9 @@ def same_corpus(one: str, other: str) -> bool:
 
 
 def _corpus(name: str) -> str:
-    """Papers that prepared the same texts otherwise are set beside Jain & Wallace's preparation, too; and the languages
-    of translations are not part of a name."""
-    return SAMPLES.get(name, name.removesuffix("_jw").removesuffix("_en_de"))
+    """Papers that prepared the same texts otherwise are set beside Jain & Wallace's preparation, too; the languages
+    of translations are not part of a name, nor is that a corpus was generated."""
+    return SAMPLES.get(name, name.removesuffix("_jw").removesuffix("_en_de").removesuffix(GENERATED))
 
 
 def variant_name(name: str) -> str:

@@ -46,7 +46,7 @@ def plan_study(
         own = {name.removesuffix("_jw").removesuffix("_en_de"): name for name in study.corpora}
         chosen = replace(chosen, corpora=tuple(own.get(name, name) for name in corpora))
     if rows is not None:
-        chosen = replace(chosen, rows=rows)
+        chosen = replace(chosen, rows=rows, rows_on={})
     name = budget_name(study, budget)
     planned = expand(chosen, name, data_dir, device, memory)
     planned.settings = {"budget": name, "rows": chosen.rows, "corpora": list(chosen.corpora)}

@@ -13,11 +13,12 @@ from attentest.corpora.benchmarks import BENCHMARKS
 from attentest.studies import find_study
 from attentest.studies.expand import model_settings, models_of_kind, with_budget
 from attentest.studies.expand_translation import NAMES
+from attentest.studies.published import GENERATED
 from attentest.studies.schema import Study
 
 BUDGET = "standard"
 SEEDS = 3  # trainings behind each figure …
-FEWER_SEEDS = {"imdb_jw": 1, "snli": 1, "multi30k_en_de": 1}  # … but for corpora whose trainings take hours
+FEWER_SEEDS = {"imdb_jw": 1, "snli": 1, "babi3-generated": 1, "multi30k_en_de": 1}  # … but for corpora whose trainings take hours
 
 
 @cache
@@ -36,7 +37,8 @@ def study_of(paper: str, corpus: str, seeds: int | None = None) -> Study:
 
 def task_of(corpus: str) -> str:
     """What kind of corpus it is, without reading it; empty where that is not known."""
-    return BENCHMARKS[corpus].kind if corpus in BENCHMARKS else ""
+    known = BENCHMARKS.get(corpus) or BENCHMARKS.get(corpus.removesuffix(GENERATED))
+    return "" if known is None else known.kind
 
 
 def first_model(study: Study) -> str:
@@ -54,7 +56,7 @@ def settings_of(study: Study, model: Mapping[str, Any]) -> str:
     told = {
         "model": dict(model),
         "training": {**study.training, **study.training_on.get(corpus, {}), **encoder},
-        "rows": study.rows,
+        "rows": study.rows_on.get(corpus, study.rows),
         "texts": study.texts,
         "trials": study.trials,
         "experiments": study.experiments,
