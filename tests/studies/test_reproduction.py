@@ -118,10 +118,10 @@ OUTSIDE = """outside:
 def test_a_cell_outside_has_its_reason_or_is_unexplained(tmp_path: Path) -> None:
     rows = [f1(0, 0.7)]
     bare = markdown(written(tmp_path / "bare", rows))
-    assert "Unexplained (1):\n\n- wiegreffe2019, Table 2, sst_jw, bilstm+additive, base, f1: -0.131" in bare
+    assert "### Without a reason (1)\n\n- wiegreffe2019, Table 2, sst_jw, bilstm+additive, base, f1: -0.131" in bare
     told = markdown(written(tmp_path / "told", rows, reasons=OUTSIDE))
-    assert "- The vectors are smaller. Shown by: `attentest train`\n  - wiegreffe2019, Table 2, sst_jw" in told
-    assert "Unexplained" not in told
+    assert "### The vectors are smaller\n\nShown by: `attentest train`\n\n- wiegreffe2019, Table 2, sst_jw" in told
+    assert "Without a reason" not in told
     near = markdown(written(tmp_path / "near", [f1(0, 0.83)], reasons=OUTSIDE))
     assert "None so far." in near
 
@@ -143,7 +143,7 @@ def test_reasons_of_missing_data_and_of_what_is_not_comparable(tmp_path: Path) -
     ("reasons", "sentence"),
     [
         ("outside:\n  - {corpus: sst_wj, why: a, experiment: b}\n", "for corpus sst_wj is about no published cell"),
-        ("outside:\n  - {corpus: sst_jw, why: a}\n", "under 'outside' lacks `experiment`"),
+        ("outside:\n  - {corpus: sst_jw, why: a}\n", "under 'outside' lacks `experiment`, or `variation`"),
         ("no data:\n  - {corpus: sst_jw}\n", "under 'no data' lacks `why`"),
         ("no data:\n  - {why: a}\n", "must name at least one of paper, table"),
         ("nodata: []\n", "kind of reason in reasons.yaml .*'no data'"),

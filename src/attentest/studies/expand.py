@@ -36,6 +36,7 @@ from attentest.studies.results import (
     ResultRef,
 )
 from attentest.studies.schema import ALL_SITES, BUDGETS, LEAST, OF_MODELS, OF_PLACE, OLD_BUDGETS, WHOLE, Study
+from attentest.text.installed_vectors import located
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import check_vectors
 from attentest.training.encoder import hash_of_base, place_of
@@ -421,10 +422,12 @@ class _Block:
         cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST * self.size
         assert self.prepared is not None
         inputs = {"corpus": self._plant(self.prepared) if label in self.planted else self.prepared, **others}
-        check_vectors(settings.get("vectors", "random"))  # a message now rather than a failed step later
-        vectors = Path(settings.get("vectors", "random"))
-        settings = dict(settings) | ({"vectors_hash": hash_of(vectors)} if is_file(vectors) else {})
+        vectors = located(settings.get("vectors", "random"))
+        check_vectors(vectors)  # a message now rather than a failed step later
+        settings = dict(settings) | ({"vectors_hash": hash_of(Path(vectors))} if is_file(Path(vectors)) else {})
         name, places = f"train {self._label(label)}", {"device": self.places["device"]}
+        if vectors != settings.get("vectors", "random"):
+            places["vectors"] = vectors
         base = settings.pop("pretrained", None)
         if base is not None:  # the key has its hash: where it lies is no matter
             settings["pretrained_hash"], places["pretrained"] = hash_of_base(base), place_of(base)

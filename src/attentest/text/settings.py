@@ -40,7 +40,9 @@ class TextSettings:
         0, "Word pieces that consecutive windows of a text share, with `long` windows.", least=0, most=MOST_TOKENS
     )
     vectors: str = setting(
-        "random", "Word vectors: random, glove-6b-50d, or a text file in GloVe or word2vec format.", metavar="NAME|FILE"
+        "random",
+        "Word vectors: random, glove-6b-50d, glove-840b-300d, or a text file in GloVe or word2vec format.",
+        metavar="NAME|FILE",
     )
     dimension: int = setting(300, "Dimension of random word vectors; files have their own.", least=1, most=100_000)
 

@@ -4,7 +4,7 @@ figure."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,11 +111,14 @@ def _row(unit: Unit, model: str, cell: Cell) -> OurRow:
     )
 
 
+Keep = Callable[[Unit, float], None]  # what is done with a finished unit, and the seconds that it took
+
+
 class Harvest(Watcher):
     """Keeps each unit's rows when its last step is done."""
 
-    def __init__(self, group: Group, units: Sequence[Unit], store: Store, folder: Path) -> None:
-        self._plan, self._store, self._folder = group.plan, store, folder
+    def __init__(self, group: Group, units: Sequence[Unit], store: Store, keep: Keep) -> None:
+        self._plan, self._store, self._keep = group.plan, store, keep
         self._left = {unit.place: (unit, _missing(unit, store)) for unit in units}
         self._counted: set[str] = set()
         self.kept: list[Unit] = []
@@ -129,7 +132,7 @@ class Harvest(Watcher):
     def _keep_whole(self) -> None:
         for place, (unit, missing) in list(self._left.items()):
             if not missing:
-                keep(unit, self._store, self._folder, self._seconds(unit))
+                self._keep(unit, self._seconds(unit))
                 self.kept.append(unit)
                 del self._left[place]
 

@@ -25,6 +25,7 @@ from attentest.studies.tolerance import CONVENTION, DEVIATION_OVER, PRINTED, SPR
 BEFORE, AFTER = "introduction.md", "earlier.md"  # written by hand, with links from their own place
 MADE = "<!-- made by `make reproduce` and `make docs` from the tables in reproduction/: change those, not this page -->"
 STALE = "†"
+HALF = 0.5  # of a difference
 TITLE = "# Reproduction: our figures and the published ones"
 
 
@@ -201,19 +202,72 @@ def _differences(found: Reproduction) -> str:
     lines = ["## Cells outside their tolerance", ""]
     if not outside:
         return "\n".join([*lines, "None so far."])
-    explained: dict[tuple[str, str], list[CellState]] = {}
+    lines += [_how_many_are_explained(outside), ""]
+    by_reason: dict[tuple[str, str, str], list[CellState]] = {}
     for cell in outside:
-        explained.setdefault((cell.reason, cell.experiment), []).append(cell)
-    for (reason, experiment), cells in explained.items():
+        name = "" if cell.tested is None else cell.tested.variation.name
+        by_reason.setdefault((cell.reason, cell.experiment, name), []).append(cell)
+    for (reason, experiment, _), cells in by_reason.items():
         if reason:
-            lines += [f"- {reason} Shown by: {experiment}", *(f"  - {_named(cell)}" for cell in cells)]
-    unexplained = explained.get(("", ""), [])
+            lines += _explained(reason, experiment, cells)
+    unexplained = by_reason.get(("", "", ""), [])
     if unexplained:
-        lines += ["", f"Unexplained ({len(unexplained)}):", "", *(f"- {_named(cell)}" for cell in unexplained)]
+        lines += ["", f"### Without a reason ({len(unexplained)})", "", *(f"- {_named(cell)}" for cell in unexplained)]
     if found.unused:
         lines += ["", "Reasons that no cell needs at present:", ""]
         lines += [f"- {reason.pattern}: {reason.why}" for reason in found.unused]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+
+
+def _how_many_are_explained(outside: Sequence[CellState]) -> str:
+    tested = [cell.tested for cell in outside if cell.tested is not None and cell.tested.varied is not None]
+    other = sum(bool(cell.experiment) for cell in outside)
+    return (
+        f"Of {len(outside)} cells, {len(tested)} were computed again with something changed (a *variation*): "
+        f"{sum(one.within for one in tested)} are then within their tolerance, and of "
+        f"{sum(not one.within and one.share >= HALF for one in tested)} more at least half of the difference goes. "
+        f"{other} have another experiment, and {sum(not cell.reason for cell in outside)} no reason yet. "
+        "`make reproduce ONLY=variations` runs the variations."
+    )
+
+
+def _explained(reason: str, experiment: str, cells: Sequence[CellState]) -> Iterator[str]:
+    yield f"### {reason.rstrip('.')}"
+    yield ""
+    tested = [cell for cell in cells if cell.tested is not None]
+    if not tested:
+        yield f"Shown by: {experiment}"
+        yield ""
+        yield from (f"- {_named(cell)}" for cell in cells)
+        yield ""
+        return
+    assert tested[0].tested is not None
+    yield f"Variation `{tested[0].tested.variation.name}`: {tested[0].tested.variation.says}" + (
+        f" {experiment}" if experiment else ""
+    )
+    yield ""
+    heads = ("table", "corpus", "model", "variant", "measure", "published", "ours", "with the change", "trainings")
+    yield from _table_head((*heads, "of the difference gone", "now"))
+    yield from map(_tested_line, tested)
+    yield ""
+
+
+def _tested_line(cell: CellState) -> str:
+    theirs, tested, ours = cell.theirs, cell.tested, cell.compared.ours
+    assert tested is not None
+    assert ours is not None
+    digits = max(theirs.decimals, 1) + 1
+    varied = tested.varied.ours if tested.varied is not None else None
+    spread = "" if varied is None or varied.deviation is None else f" ± {varied.deviation:.{digits}f}"
+    return _line(
+        *(theirs.table, theirs.corpus, theirs.model, theirs.variant, theirs.measure),
+        f"{theirs.value:.{theirs.decimals}f}",
+        f"{ours.estimate.value:.{digits}f}",
+        "not run yet" if varied is None else f"{varied.estimate.value:.{digits}f}{spread}",
+        "" if varied is None else varied.seeds,
+        "" if varied is None else f"{100 * tested.share:.0f} %",
+        "" if varied is None else "within" if tested.within else OUTSIDE,
+    )
 
 
 def _named(cell: CellState) -> str:

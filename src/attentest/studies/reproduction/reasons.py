@@ -24,7 +24,8 @@ class Reason:
     """`why` for all published cells that the patterns name; `*` stands for any text."""
 
     why: str
-    experiment: str = ""  # what shows it, of figures outside their tolerance
+    experiment: str = ""  # what shows it, of figures outside their tolerance …
+    variation: str = ""  # … or the name of the variation whose figures do
     paper: str = "*"
     table: str = "*"
     corpus: str = "*"
@@ -92,10 +93,10 @@ def _reason(path: Path, kind: str, entry: Any) -> Reason:
     for name in entry:
         if name not in names:
             raise unknown_name(f"part of a reason in {path.name}", str(name), names)
-    needed = ("why", "experiment") if kind == OUTSIDE else ("why",)
-    for name in needed:
-        if not entry.get(name):
-            raise InputError(f"{path}: a reason under '{kind}' lacks `{name}`.")
+    if not entry.get("why"):
+        raise InputError(f"{path}: a reason under '{kind}' lacks `why`.")
+    if kind == OUTSIDE and not (entry.get("experiment") or entry.get("variation")):
+        raise InputError(f"{path}: a reason under '{kind}' lacks `experiment`, or `variation`.")
     found = Reason(**entry)
     if not found.pattern:
         raise InputError(f"{path}: a reason under '{kind}' must name at least one of {', '.join(_PATTERNS)}.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from attentest.errors import InputError
+from attentest.errors import InputError, unknown_name
 from attentest.files import is_file
 from attentest.studies import PAPERS
 from attentest.studies.comparable import Place
@@ -31,6 +32,7 @@ from attentest.studies.reproduction.derived import derived
 from attentest.studies.reproduction.plan import current_settings, first_model, paper_study, study_of, task_of
 from attentest.studies.reproduction.reasons import NO_DATA, Reason, Reasons, read_reasons
 from attentest.studies.reproduction.rows import UNITS, OurRow, UnitRow, read_rows, read_units
+from attentest.studies.reproduction.variations import Variation, VariedRow, read_variations, read_varied
 from attentest.trials.cells import Cell
 
 STATUSES = (WITHIN, OUTSIDE, NOT_COMPARABLE, NOT_RUN, NO_DATA)
@@ -41,11 +43,34 @@ Stale = Sequence[tuple[str, Place, str]]  # corpus, cell, and what has changed
 
 
 @dataclass(frozen=True)
+class Tested:
+    """What a variation makes of a cell that is outside its tolerance."""
+
+    variation: Variation
+    usual: CellComparison
+    varied: CellComparison | None  # None where the variation has no such figure yet
+
+    @property
+    def within(self) -> bool:
+        """Whether the varied figure is within the tolerance that the usual one has."""
+        assert self.usual.tolerance is not None
+        return self.varied is not None and abs(self.varied.difference) <= self.usual.tolerance.value
+
+    @property
+    def share(self) -> float:
+        """Of the difference that goes when this is changed; negative where it grows."""
+        if self.varied is None:
+            return math.nan
+        return 1 - abs(self.varied.difference) / abs(self.usual.difference)
+
+
+@dataclass(frozen=True)
 class CellState:
     compared: CellComparison
     status: str
     reason: str = ""  # of what has no figure of ours, may not be compared, or differs
-    experiment: str = ""  # what shows why it differs
+    experiment: str = ""  # what shows why it differs …
+    tested: Tested | None = None  # … or the variation that does
     stale: str = ""  # what has changed since ours was computed
 
     @property
@@ -83,19 +108,39 @@ def read_reproduction(folder: Path) -> Reproduction:
         raise InputError(f"{folder} is not the folder of a reproduction: it has no {written.FILE} and {UNITS}.")
     known = [cell for paper in PAPERS for cell in published(paper) if cell.trial != STATISTICS]
     reasons = read_reasons(folder, known)
-    papers = [paper_state(paper, read_rows(folder, paper), reasons) for paper in PAPERS]
+    variations, varied = read_variations(folder), read_varied(folder)
+    for reason in reasons.by_kind.get(OUTSIDE, ()):
+        if reason.variation and reason.variation not in variations:
+            raise unknown_name(f"variation in {written.FILE}", reason.variation, variations)
+    papers = [
+        paper_state(paper, read_rows(folder, paper), reasons, _varied(paper, variations, varied)) for paper in PAPERS
+    ]
     used = {cell.reason for paper in papers for cell in paper.cells if cell.status == OUTSIDE}
     unused = [reason for reason in reasons.by_kind.get(OUTSIDE, ()) if reason.why not in used]
     return Reproduction(papers, list(read_units(folder).values()), unused)
 
 
-def paper_state(paper: str, rows: Sequence[OurRow], reasons: Reasons) -> PaperState:
+Varied = Mapping[str, tuple[Variation, Mapping[Published, CellComparison]]]  # by the variation's name
+
+
+def _varied(paper: str, variations: Mapping[str, Variation], rows: Sequence[VariedRow]) -> Varied:
+    """What each variation of a paper makes of its cells."""
+    found = {}
+    for name, variation in variations.items():
+        if variation.paper == paper:
+            ours = _by_model(row for row in rows if row.variation == name)
+            compared = compare(paper, ours, paper_study(paper).tolerances)
+            found[name] = (variation, {one.theirs: one for one in compared if one.ours is not None})
+    return found
+
+
+def paper_state(paper: str, rows: Sequence[OurRow], reasons: Reasons, varied: Varied) -> PaperState:
     study = paper_study(paper)
     kept = [row for corpus in study.corpora for row in _usable(paper, corpus, rows)]
     ours = _by_model(kept)
     ours |= derived(paper, _by_model(row for row in kept if not row.stale))
     stale = _stale_places(kept)
-    cells = [_state(compared, reasons, stale) for compared in compare(paper, ours, study.tolerances)]
+    cells = [_state(compared, reasons, stale, varied) for compared in compare(paper, ours, study.tolerances)]
     directions = [found for corpus in study.corpora for found in _directions(paper, corpus, ours)]
     stale_corpora = frozenset(row.corpus for row in kept if row.stale)
     return PaperState(paper, study.title, cells, directions, stale_corpora, study.deviations)
@@ -133,7 +178,7 @@ def _stale_places(rows: Iterable[OurRow]) -> Stale:
     return [(row.corpus, (row.model, variant_name(row.variant), row.measure), row.stale) for row in rows if row.stale]
 
 
-def _state(compared: CellComparison, reasons: Reasons, stale: Stale) -> CellState:
+def _state(compared: CellComparison, reasons: Reasons, stale: Stale, varied: Varied) -> CellState:
     cell, status, reason = compared.theirs, compared.status, compared.reason
     if status == NOT_RUN:
         missing = reasons.of(NO_DATA, cell)
@@ -149,7 +194,9 @@ def _state(compared: CellComparison, reasons: Reasons, stale: Stale) -> CellStat
     if status == OUTSIDE:
         known = reasons.of(OUTSIDE, cell)
         if known is not None:
-            return CellState(compared, status, known.why, known.experiment, changed)
+            variation, figures = varied.get(known.variation, (None, {}))
+            tested = None if variation is None else Tested(variation, compared, figures.get(cell))
+            return CellState(compared, status, known.why, known.experiment, tested, changed)
     return CellState(compared, status, reason, stale=changed)
 
 

@@ -12,9 +12,12 @@ from attentest.corpora import load
 from attentest.engine.plan import Plan, Step
 from attentest.studies.expand import StudyPlan, add_corpus, models_of_kind
 from attentest.studies.expand_translation import add_translations
+from attentest.studies.experiments import experiment_class
+from attentest.studies.published import published, same_corpus
 from attentest.studies.reproduction.plan import BUDGET, settings_of, study_of
 from attentest.studies.reproduction.wanted import wanted_places
 from attentest.studies.results import EXPERIMENT, RUN, TRIAL, ResultRef
+from attentest.studies.schema import Study
 
 KEPT = (RUN, TRIAL, EXPERIMENT)  # results that have figures
 
@@ -50,8 +53,11 @@ class Group:
     plan: Plan
 
 
-def plan_group(paper: str, corpus: str, data_dir: Path | None = None, seeds: int | None = None) -> Group:
-    study = study_of(paper, corpus, seeds)
+def plan_group(
+    paper: str, corpus: str, data_dir: Path | None = None, seeds: int | None = None, varied: Study | None = None
+) -> Group:
+    """Of the paper's study, or of one in which something is other."""
+    study = varied or study_of(paper, corpus, seeds)
     options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
     loaded, plan = load(corpus, **options), Plan()
     add = add_translations if loaded.kind == "generation" else add_corpus
@@ -68,9 +74,18 @@ def plan_group(paper: str, corpus: str, data_dir: Path | None = None, seeds: int
 def _units(paper: str, corpus: str, found: StudyPlan, settings: str) -> Iterator[Unit]:
     by_seed: dict[int, dict[ResultRef, Step]] = {}
     for ref, step in found.results.items():
-        if ref.kind in KEPT and ref.compared:
+        if ref.kind in KEPT and ref.compared and _has_figures(paper, corpus, ref):
             by_seed.setdefault(ref.seed, {})[ref] = step
     for seed, results in by_seed.items():
         block = next(iter(results)).block
         name = block.removesuffix(f" seed {seed}").partition(" ")[2]
         yield Unit(paper, corpus, name, seed, found.fingerprints[corpus], settings, results)
+
+
+def _has_figures(paper: str, corpus: str, ref: ResultRef) -> bool:
+    """Whether a result may have a published figure next to it: of experiments those that the paper prints figures of,
+    for this corpus and with softmax."""
+    if ref.kind != EXPERIMENT:
+        return True
+    printed = {cell.trial for cell in published(paper) if same_corpus(cell.corpus, corpus)}
+    return ref.projection == "softmax" and experiment_class(ref.name).number in printed

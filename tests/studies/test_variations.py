@@ -1,0 +1,168 @@
+"""Variations: a unit with something changed, what it makes of a cell outside its tolerance, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks import reproduce
+from benchmarks.reproduce import Work, chosen, chosen_variations, run_work
+from test_engine import Here
+from test_reproduce import PAPER, TOY
+from toy_reproduction import f1, written
+
+import attentest
+from attentest.engine import Store
+from attentest.studies.reproduction import plan, variations
+from attentest.studies.reproduction.markdown import markdown
+from attentest.studies.reproduction.rows import OurRow, read_rows
+from attentest.studies.reproduction.state import CellState, read_reproduction
+from attentest.studies.reproduction.variations import (
+    FILE,
+    VariedRow,
+    left_of_variation,
+    plan_variation,
+    read_variations,
+    read_varied,
+    write_varied,
+)
+
+LARGER = """- name: larger
+  says: 300 dimensions instead of 50.
+  paper: wiegreffe2019
+  corpus: sst_jw
+  units: [bilstm+additive]
+  change: {training: {hidden: 8}}
+"""
+REASON = """outside:
+  - {paper: wiegreffe2019, table: Table 2, corpus: sst_jw, variant: base, why: Vectors are smaller., variation: larger}
+"""
+
+
+def varied(value: float, seed: int = 0) -> VariedRow:
+    return VariedRow(**asdict(f1(seed, value)), variation="larger")
+
+
+def folder_with(tmp_path: Path, usual: float, *changed: float) -> Path:
+    folder = written(tmp_path / "t", [f1(0, usual)], reasons=REASON)
+    (folder / FILE).write_text(LARGER, encoding="utf-8")
+    write_varied(folder, [varied(value, seed) for seed, value in enumerate(changed)])
+    return folder
+
+
+def the_cell(folder: Path) -> CellState:
+    cells = (cell for cell in read_reproduction(folder).cells if cell.theirs.paper == "wiegreffe2019")
+    return next(
+        c for c in cells if (c.theirs.table, c.theirs.corpus, c.theirs.variant) == ("Table 2", "sst_jw", "base")
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "share", "within"), [(0.82, 1 - 0.011 / 0.131, True), (0.77, 1 - 0.061 / 0.131, False)]
+)
+def test_what_goes_of_a_difference(tmp_path: Path, value: float, share: float, within: bool) -> None:
+    """Published is .831, ours .7, with a tolerance of .03: by hand."""
+    tested = the_cell(folder_with(tmp_path, 0.7, value)).tested
+    assert tested is not None
+    assert tested.within is within
+    assert tested.share == pytest.approx(share)
+
+
+def test_the_page_shows_the_varied_figures(tmp_path: Path) -> None:
+    page = markdown(folder_with(tmp_path, 0.7, 0.81, 0.83))
+    assert "### Vectors are smaller\n\nVariation `larger`: 300 dimensions instead of 50." in page
+    line = "| Table 2 | sst_jw | bilstm+additive | base | f1 | 0.831 | 0.7000 | 0.8200 ± 0.0141 | 2 | 92 % | within |"
+    assert line in page
+    assert "1 were computed again with something changed (a *variation*): 1 are then within their tolerance" in page
+
+
+def test_a_difference_that_grows_is_shown_as_such(tmp_path: Path) -> None:
+    assert "| 0.6000 | 1 | -76 % | outside |" in markdown(folder_with(tmp_path, 0.7, 0.6))
+
+
+def test_a_variation_that_was_not_run_shows_nothing(tmp_path: Path) -> None:
+    page = markdown(folder_with(tmp_path, 0.7))
+    assert "| not run yet |" in page
+    assert "0 were computed again" in page
+
+
+def test_varied_figures_never_count_as_ours(tmp_path: Path) -> None:
+    cell = the_cell(folder_with(tmp_path, 0.7, 0.83))
+    assert cell.compared.ours is not None
+    assert cell.compared.ours.values == (0.7,)
+    assert cell.status == "outside"
+
+
+def test_a_reason_must_name_a_variation_that_is_there(tmp_path: Path) -> None:
+    folder = written(tmp_path / "t", [f1(0, 0.7)], reasons=REASON)
+    with pytest.raises(attentest.InputError, match=r"variation in reasons\.yaml"):
+        read_reproduction(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("3", "must be a list of variations"),
+        ("- 3", "must have names with values"),
+        ("[", "is not YAML"),
+        (LARGER.replace("says", "say"), "'say'"),
+        (LARGER.replace("{training: {hidden: 8}}", "8"), "`change` of a variation must be of the type dict"),
+        (LARGER.replace("[bilstm+additive]", "[]"), "lacks `units`"),
+        (LARGER.replace("wiegreffe2019", "wiegrefe2019"), "wiegreffe2019"),
+        (LARGER.replace("sst_jw", "mars"), "corpus of wiegreffe2019"),
+        (LARGER + LARGER, "two variations are called 'larger'"),
+    ],
+)
+def test_bad_variations_are_refused(tmp_path: Path, text: str, sentence: str) -> None:
+    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    with pytest.raises(attentest.InputError, match=sentence):
+        read_variations(tmp_path)
+
+
+def test_variations_are_chosen_by_name() -> None:
+    known = {name: variations.Variation(name, "", PAPER, "sst_jw", ("a",)) for name in ("one", "two")}
+    names = {only: [one.name for one in chosen_variations([only], known)] for only in ("variations", "variations/two")}
+    assert names == {"variations": ["one", "two"], "variations/two": ["two"]}
+    assert len(chosen_variations([], known)) == 2
+    assert chosen_variations(["wen2022"], known) == []
+    assert list(chosen(["variations/two"])) == []
+    with pytest.raises(attentest.InputError, match="variation"):
+        chosen_variations(["variations/three"], known)
+
+
+def test_a_variation_is_run_and_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "paper_study", lambda paper: TOY)
+    monkeypatch.setattr(variations, "paper_study", lambda paper: TOY)
+    folder, store = tmp_path / "tables", Store(tmp_path / "store")
+    folder.mkdir()
+    change: dict[str, Any] = {"training": {"hidden": 6}}
+    variation = variations.Variation("wider", "6 instead of 4.", PAPER, "planted", ("average+additive",), change, 2)
+    group = plan_variation(variation)
+    assert {step.settings["hidden"] for step in group.plan if "hidden" in step.settings} == {6}
+    assert [unit.seed for unit in left_of_variation(variation, group, folder)] == [0, 1]
+    work = Work(group, list(group.units), 0, {}, variation=variation)
+    assert work.name == f"variations/wider, {PAPER}/planted"
+    assert run_work(work, store, Here, folder) == {}
+    assert [(row.variation, row.seed, row.measure) for row in read_varied(folder)] == [
+        ("wider", 0, "f1"),
+        ("wider", 1, "f1"),
+    ]
+    assert read_rows(folder, PAPER) == []
+    assert left_of_variation(variation, group, folder) == []
+    other = replace(variation, change={"training": {"hidden": 7}})
+    assert len(left_of_variation(other, plan_variation(other), folder)) == 2
+    with pytest.raises(attentest.InputError, match="unit of"):
+        plan_variation(replace(variation, units=("lstm",)))
+
+
+def test_rows_of_a_variation_have_the_signature_of_all_others() -> None:
+    assert asdict(varied(0.8)).keys() == {*asdict(f1(0, 0.8)), "variation"}
+    assert issubclass(VariedRow, OurRow)
+
+
+def test_the_docs_have_variations_that_can_be_planned() -> None:
+    """Names of papers, corpora and reasons are checked when they are read."""
+    assert read_reproduction(reproduce.FOLDER).papers
+    assert read_variations(reproduce.FOLDER)
