@@ -25,6 +25,8 @@ from benchmarks.row import Row
 BENCHMARKS: dict[str, tuple[Any, ...]] = {
     "training-sst": ("benchmarks.training:sst_like",),
     "training-imdb": ("benchmarks.training:imdb_like",),
+    "training-seeds-50": ("benchmarks.stacked:seeds", 50, 1.5),
+    "training-seeds-300": ("benchmarks.stacked:seeds", 300, 1.5),
     **{
         f"{name}-{texts}": (place, texts)
         for texts in ("sst", "imdb")

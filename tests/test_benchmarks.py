@@ -14,12 +14,15 @@ import pytest
 import torch
 from benchmarks import __main__ as bench
 from benchmarks import scene
+from benchmarks import stacked as stacked_benchmark
 from benchmarks.memory import LIMIT, ROWS, peak_memory, write_corpus
 from benchmarks.row import Row, fair_clock
+from benchmarks.stacked import Recurrence
 from benchmarks.training import DIMENSION, Twin, Work, made_up
 
 from attentest.models import Classifier, ModelSettings
 from attentest.text.batches import make_batch
+from attentest.training.optimizer import PaperOptimizer
 from attentest.translation.data import make_pairs
 from attentest.translation.search import shifted
 
@@ -30,6 +33,28 @@ def test_the_twin_of_training_is_the_same_model() -> None:
     batch = make_batch(data, np.arange(20))
     ours, _ = model(batch)
     assert torch.allclose(ours[:, 1], Twin(model).logits(batch.ids, batch.mask), atol=1e-5)
+
+
+def test_the_recurrence_of_a_stack_has_its_gradients() -> None:
+    """The second LSTM ends a step before the first."""
+    generator = torch.Generator().manual_seed(0)
+    products = torch.randn(3, 2, 2, 8, dtype=torch.float64, generator=generator, requires_grad=True)
+    recurrent = torch.randn(2, 2, 8, dtype=torch.float64, generator=generator, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda p, r: Recurrence.apply(p, r, [2, 2, 1]), (products, recurrent))
+
+
+def test_a_stack_trains_the_same_models() -> None:
+    """The last parameters that a step changes say it for all; Adam makes rounding of tiny gradients large in others."""
+    data = made_up(Work("small", rows=300, mean=19, longest=50, epochs=1, target=1))
+    singly, stacked = (stacked_benchmark._models(data, 20) for _ in range(2))
+    optimizers = [PaperOptimizer(model, 1e-3, 1e-3, 1e-5) for model in singly]
+    stacked_benchmark._epochs(singly, optimizers, data, 0, 3)
+    stacked_benchmark.Stack(stacked).epoch(data, 0, 3)
+    for one, other in zip(singly, stacked, strict=True):
+        assert torch.allclose(one.decoder.weight, other.decoder.weight, atol=1e-5)
+        assert torch.allclose(one.encoder.forwards.bias_ih_l0, other.encoder.forwards.bias_ih_l0, atol=1e-4)
+        # a step moves a number by at most the learning rate
+        assert float((one.embedding.weight - other.embedding.weight).detach().abs().mean()) < 1e-7
 
 
 def test_table_and_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

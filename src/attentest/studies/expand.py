@@ -38,7 +38,7 @@ from attentest.studies.results import (
 from attentest.studies.schema import ALL_SITES, BUDGETS, LEAST, OF_MODELS, OF_PLACE, OLD_BUDGETS, WHOLE, Study
 from attentest.text.installed_vectors import located
 from attentest.text.settings import TextSettings
-from attentest.text.vectors import check_vectors
+from attentest.text.vectors import PACKAGED, check_vectors
 from attentest.training.encoder import hash_of_base, place_of
 from attentest.training.folder import FILES
 from attentest.training.run import Run
@@ -50,6 +50,7 @@ from attentest.trials.of_translation import is_of_translation
 STEPS = "attentest.studies.steps"
 # seconds a token and epoch of training, and a token of a trial, on one core: rough, for the estimate alone
 TRAINING_COST, TRIAL_COST, BASELINE_COST, START = 2.5e-5, 5e-5, 5e-6, 2.0
+SIZELESS = 0.15  # the share of a training's cost that stays however small the model is
 ENCODER_COST = 80  # times as much for a small pretrained encoder
 CHARACTERS = 5.5  # of a token with what follows it, about
 PLANTED, PLANTED_ROWS = 0.6, 2000  # the share of rows with planted words, and how many rows there are at most
@@ -419,7 +420,8 @@ class _Block:
         return f"{self.corpus.name} {kind}{seed}" + ("" if label == BASE else f", {label}")
 
     def _train(self, label: str, settings: Mapping[str, Any], others: Mapping[str, Step]) -> Step:
-        cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST * self.size
+        usual = self.size if self.model.get("pretrained") else _relative_cost(settings)
+        cost = self.tokens[0] * settings.get("epochs", 8) * TRAINING_COST * usual
         assert self.prepared is not None
         inputs = {"corpus": self._plant(self.prepared) if label in self.planted else self.prepared, **others}
         vectors = located(settings.get("vectors", "random"))
@@ -530,6 +532,15 @@ class _Block:
             modules=(module,),
             seconds=5,
         )
+
+
+def _relative_cost(settings: Mapping[str, Any]) -> float:
+    """How much longer a token takes than in a BiLSTM of 128 that reads 50-dimensional vectors: by the multiplications,
+    and a part that does not depend on sizes."""
+    hidden, vectors = settings.get("hidden", ModelSettings().hidden), settings.get("vectors", "random")
+    dimension = 50 if vectors == PACKAGED else settings.get("dimension", TextSettings().dimension)
+    usual, own = (2 * h * (h + d) + h * h for h, d in ((128, 50), (hidden, dimension)))
+    return SIZELESS + (1 - SIZELESS) * own / usual
 
 
 def refuse_added(kind: str, names: Iterable[str], registry: Mapping[str, str]) -> None:
