@@ -16,6 +16,7 @@ from toy_reproduction import f1, written
 import attentest
 from attentest.engine import Store
 from attentest.studies.reproduction import plan, variations
+from attentest.studies.reproduction.harvest import _in_place
 from attentest.studies.reproduction.markdown import markdown
 from attentest.studies.reproduction.rows import OurRow, read_rows
 from attentest.studies.reproduction.state import CellState, read_reproduction
@@ -28,6 +29,7 @@ from attentest.studies.reproduction.variations import (
     read_varied,
     write_varied,
 )
+from attentest.trials.cells import Cell
 
 LARGER = """- name: larger
   says: 300 dimensions instead of 50.
@@ -110,6 +112,7 @@ def test_a_reason_must_name_a_variation_that_is_there(tmp_path: Path) -> None:
         (LARGER.replace("says", "say"), "'say'"),
         (LARGER.replace("{training: {hidden: 8}}", "8"), "`change` of a variation must be of the type dict"),
         (LARGER.replace("[bilstm+additive]", "[]"), "lacks `units`"),
+        (LARGER.replace("  change: {training: {hidden: 8}}\n", ""), "'larger' changes nothing"),
         (LARGER.replace("wiegreffe2019", "wiegrefe2019"), "wiegreffe2019"),
         (LARGER.replace("sst_jw", "mars"), "corpus of wiegreffe2019"),
         (LARGER + LARGER, "two variations are called 'larger'"),
@@ -138,7 +141,9 @@ def test_a_variation_is_run_and_kept_apart(tmp_path: Path, monkeypatch: pytest.M
     folder, store = tmp_path / "tables", Store(tmp_path / "store")
     folder.mkdir()
     change: dict[str, Any] = {"training": {"hidden": 6}}
-    variation = variations.Variation("wider", "6 instead of 4.", PAPER, "planted", ("average+additive",), change, 2)
+    variation = variations.Variation(
+        "wider", "6 instead of 4.", PAPER, "planted", ("average+additive",), change, seeds=2
+    )
     group = plan_variation(variation)
     assert {step.settings["hidden"] for step in group.plan if "hidden" in step.settings} == {6}
     assert [unit.seed for unit in left_of_variation(variation, group, folder)] == [0, 1]
@@ -155,6 +160,13 @@ def test_a_variation_is_run_and_kept_apart(tmp_path: Path, monkeypatch: pytest.M
     assert len(left_of_variation(other, plan_variation(other), folder)) == 2
     with pytest.raises(attentest.InputError, match="unit of"):
         plan_variation(replace(variation, units=("lstm",)))
+
+
+def test_a_variant_of_ours_takes_the_place_of_a_published_one() -> None:
+    cells = [Cell(name, "f1", value, 0, 1) for name, value in (("fixed", 0.1), ("fixed, random", 0.2), ("base", 0.3))]
+    found = [(cell.variant, cell.value) for cell in _in_place(cells, {"fixed": "fixed, random"})]
+    assert found == [("fixed", 0.2), ("base", 0.3)]
+    assert list(_in_place(cells, {})) == cells
 
 
 def test_rows_of_a_variation_have_the_signature_of_all_others() -> None:

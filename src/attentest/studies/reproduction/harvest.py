@@ -4,7 +4,7 @@ figure."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,7 +76,8 @@ def keep(unit: Unit, store: Store, folder: Path, seconds: float) -> None:
         write_units(folder, {**units, unit.place: kept})
 
 
-def rows_of(unit: Unit, store: Store) -> list[OurRow]:
+def rows_of(unit: Unit, store: Store, instead: Mapping[str, str] | None = None) -> list[OurRow]:
+    """Of all results; `instead` says which variants of ours take the place of published ones."""
     folders = {ref: store.fetch(step.key) for ref, step in unit.results.items()}
     run = next(folder for ref, folder in folders.items() if ref.kind == RUN)
     classes = [] if is_translation_run(run) else Run(run).classes
@@ -84,10 +85,19 @@ def rows_of(unit: Unit, store: Store) -> list[OurRow]:
     found: dict[tuple[str, str, str], OurRow] = {}
     for ref, folder in folders.items():
         for model, cells in comparable_cells(ref, cells_of_result(ref, folder, classes)).items():
-            for cell in cells:
+            for cell in _in_place(cells, instead or {}):
                 if is_wanted(unit.paper, places, model, cell) and math.isfinite(cell.value):
                     found[(model, variant_name(cell.variant), cell.measure)] = _row(unit, model, cell)
     return list(found.values())
+
+
+def _in_place(cells: Iterable[Cell], instead: Mapping[str, str]) -> Iterator[Cell]:
+    published = {ours: theirs for theirs, ours in instead.items()}
+    for cell in cells:
+        if cell.variant in published:
+            yield replace(cell, variant=published[cell.variant])
+        elif cell.variant not in instead:
+            yield cell
 
 
 def _row(unit: Unit, model: str, cell: Cell) -> OurRow:

@@ -37,6 +37,7 @@ class Variation:
     corpus: str
     units: tuple[str, ...]  # the models, as their study calls them
     change: Mapping[str, Any] = field(default_factory=dict)  # as a budget changes a study
+    instead: Mapping[str, str] = field(default_factory=dict)  # published variant -> ours that takes its place
     seeds: int = 3
 
 
@@ -69,15 +70,17 @@ def read_variations(folder: Path) -> dict[str, Variation]:
 def _variation(path: Path, entry: Any) -> Variation:
     if not isinstance(entry, dict):
         raise InputError(f"{path}: a variation must have names with values, such as name and change.")
-    kinds = {"units": list, "change": dict, "seeds": int}
+    kinds = {"units": list, "change": dict, "instead": dict, "seeds": int}
     for name, value in entry.items():
         if name not in (known := [one.name for one in fields(Variation)]):
             raise unknown_name(f"part of a variation in {path.name}", str(name), known)
         if not isinstance(value, kinds.get(name, str)) or isinstance(value, bool):
             raise InputError(f"{path}: `{name}` of a variation must be of the type {kinds.get(name, str).__name__}.")
-    for name in ("name", "says", "paper", "corpus", "units", "change"):
+    for name in ("name", "says", "paper", "corpus", "units"):
         if not entry.get(name):
             raise InputError(f"{path}: a variation lacks `{name}`.")
+    if not (entry.get("change") or entry.get("instead")):
+        raise InputError(f"{path}: the variation '{entry['name']}' changes nothing; give `change` or `instead`.")
     if entry["paper"] not in PAPERS:
         raise unknown_name("paper", entry["paper"], PAPERS)
     corpora = paper_study(entry["paper"]).corpora
@@ -108,7 +111,7 @@ def keep_varied(variation: Variation, unit: Unit, store: Store, folder: Path) ->
     names = [one.name for one in fields(OurRow)]
     new = [
         VariedRow(**{name: getattr(row, name) for name in names}, variation=variation.name)
-        for row in rows_of(unit, store)
+        for row in rows_of(unit, store, variation.instead)
     ]
     with locked(folder / LOCK):
         place = (variation.name, unit.name, unit.seed)
