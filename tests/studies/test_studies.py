@@ -25,7 +25,7 @@ from attentest.models import ModelSettings
 from attentest.studies import PAPERS, audit, find_study
 from attentest.studies.cells import f1_gain
 from attentest.studies.directions import Direction, Side, examine, of_cells, of_published, printed_by
-from attentest.studies.expand import expand, with_budget
+from attentest.studies.expand import _relative_cost, expand, with_budget
 from attentest.studies.experiments import EXPERIMENTS, experiment_class, make_experiment
 from attentest.studies.folder import status
 from attentest.studies.published import compare, in_table, published
@@ -653,3 +653,11 @@ def test_a_study_of_your_own_has_every_figure_and_means_over_seeds(tmp_path: Pat
     assert mean["mean"] == pytest.approx(sum(own) / 3, rel=1e-12)
     assert (mean["low"], mean["high"]) == (min(own), max(own))
     assert "Budget" not in (out / "summary.md").read_text(encoding="utf-8")  # it has none
+
+
+def test_the_estimate_of_a_training_goes_by_its_sizes() -> None:
+    """By hand: 2 · h · (h + d) + h · h multiplications, relative to those of h = 128 and d = 50."""
+    assert _relative_cost({"vectors": "glove-6b-50d"}) == pytest.approx(1)
+    small = (2 * 32 * (32 + 50) + 32 * 32) / (2 * 128 * (128 + 50) + 128 * 128)
+    assert _relative_cost({"hidden": 32, "dimension": 50}) == pytest.approx(0.15 + 0.85 * small)
+    assert _relative_cost({}) > 1.5  # random vectors have 300 dimensions

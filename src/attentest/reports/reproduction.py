@@ -120,14 +120,14 @@ def _dot(cell: CellState) -> dict[str, Any]:
         "trainings": str(ours.seeds),
         "tolerance": f"{tolerance.value:.3g} ({tolerance.source})",
         "status": cell.status,
-        "reason": cell.reason or NOTHING,
+        "reason": cell.told or NOTHING,
     }
 
 
 def _row(cell: CellState) -> dict[str, Any]:
     row = cell.compared.as_row()
     stale = f" (stale: {cell.stale})" if cell.stale else ""
-    return {**row, "table": f"{row['paper']}, {row['table']}", "status": f"{cell.status}{stale}", "reason": cell.reason}
+    return {**row, "table": f"{row['paper']}, {row['table']}", "status": f"{cell.status}{stale}", "reason": cell.told}
 
 
 def _without_data(found: Reproduction) -> Mapping[str, str]:

@@ -77,6 +77,17 @@ class CellState:
     def theirs(self) -> Published:
         return self.compared.theirs
 
+    @property
+    def told(self) -> str:
+        """The reason, and what shows it."""
+        if self.tested is None or self.tested.varied is None or self.tested.varied.ours is None:
+            return self.reason
+        figure = self.tested.varied.ours.estimate.value
+        return (
+            f"{self.reason.rstrip('.')}. Shown by {self.tested.variation.name}: {figure:.3g}, "
+            f"{100 * self.tested.share:.0f} % of the difference gone."
+        )
+
 
 @dataclass(frozen=True)
 class PaperState:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from attentest.corpora import load
+from attentest.corpora.corpus import Corpus
 from attentest.engine.plan import Plan, Step
 from attentest.studies.expand import StudyPlan, add_corpus, models_of_kind
 from attentest.studies.expand_translation import add_translations
@@ -59,7 +61,7 @@ def plan_group(
     """Of the paper's study, or of one in which something is other."""
     study = varied or study_of(paper, corpus, seeds)
     options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
-    loaded, plan = load(corpus, **options), Plan()
+    loaded, plan = _loaded(corpus, tuple(sorted(options.items()))), Plan()
     add = add_translations if loaded.kind == "generation" else add_corpus
     units: list[Unit] = []
     asked = {model for model, _, _ in wanted_places(paper, corpus)}
@@ -69,6 +71,12 @@ def plan_group(
         if any(ref.model in asked for ref in found.results):  # of others no figure is published
             units += _units(paper, corpus, found, settings_of(study, model))
     return Group(paper, corpus, tuple(units), plan)
+
+
+@cache
+def _loaded(corpus: str, options: tuple[tuple[str, Any], ...]) -> Corpus:
+    """Read once, however many papers and variations there are."""
+    return load(corpus, **dict(options))
 
 
 def _units(paper: str, corpus: str, found: StudyPlan, settings: str) -> Iterator[Unit]:
