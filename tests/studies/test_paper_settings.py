@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
 from test_engine import Here
 
 import attentest
 from attentest.engine import Store
 from attentest.measures.intervals import Estimate
+from attentest.models import make_model
 from attentest.studies import PAPERS, find_study
 from attentest.studies.cells import read_cells, write_cells
 from attentest.studies.expand import is_translator, model_settings, with_budget
@@ -24,6 +26,11 @@ from attentest.studies.published import SAMPLES, published, same_corpus
 from attentest.studies.results import read_summary
 from attentest.studies.run_study import plan_study, run_study
 from attentest.studies.schema import BUDGETS, Study, read_study
+from attentest.text import tokenize_corpus
+from attentest.text.batches import make_batch
+from attentest.text.vectors import initial_vectors
+from attentest.training.fit import labels_of
+from attentest.training.settings import sort_settings
 from attentest.trials.cells import Cell, cell, with_jsd
 
 PAIRS = ("snli", "babi1", "babi2", "babi3-generated")
@@ -267,3 +274,22 @@ def test_cells_keep_how_far_an_adversary_is(tmp_path: Path) -> None:
     kept = read_cells(tmp_path)
     assert kept[0] == Cell("frozen", "accuracy", 0.7, 0.6, 0.8, "", 0.29, n=9)
     assert (kept[1].deviation, kept[1].jsd) == (0.21, None)
+
+
+def test_the_question_gets_a_gradient_where_vectors_are_spread() -> None:
+    """Why bAbI stays on a plateau with vectors that lie close together (docs/corpora.md)."""
+    corpus = attentest.load("babi1-generated", rows=300)
+    found = {}
+    for scale in (0.1, 1.0):
+        given = {"vector_scale": scale, "dimension": 50, "hidden": 32, "alignment": "additive", "decoder": "context"}
+        settings = sort_settings(corpus, given)
+        data = tokenize_corpus(corpus, settings.text)
+        vectors, _ = initial_vectors(data.vocabulary, settings.text, 0)
+        torch.manual_seed(0)
+        model = make_model(settings.model, torch.from_numpy(vectors), len(corpus.classes), kind="pair")
+        batch = make_batch(data, data.of_split("train"))
+        logits, weights = model(batch)
+        labels_of(data, settings.training, "cpu")(logits, weights["token"], batch).backward()
+        asked = [p.grad for name, p in model.named_parameters() if name.startswith("second_encoder")]
+        found[scale] = sum(float((grad**2).sum()) for grad in asked if grad is not None) ** 0.5
+    assert found[1.0] > 20 * found[0.1] > 0
