@@ -150,18 +150,15 @@ class Stack:
         for model, _, words in given:
             assert isinstance(model.encoder, BiLSTM)
             for rnn, places in zip((model.encoder.forwards, model.encoder.backwards), words.places, strict=True):
-                of_words = F.linear(
-                    words.vectors,
-                    rnn.weight_ih_l0 * self.double[:, None],
-                    (rnn.bias_ih_l0 + rnn.bias_hh_l0) * self.double,
-                )
+                own: dict[str, Tensor] = dict(rnn.named_parameters())
+                bias = (own["bias_ih_l0"] + own["bias_hh_l0"]) * self.double
+                of_words = F.linear(words.vectors, own["weight_ih_l0"] * self.double[:, None], bias)
                 texts = F.embedding(places, of_words)
                 missing = (0, 0, 0, most - texts.shape[1], 0, lengths[0] - texts.shape[0])
                 products.append(F.pad(texts, missing))
-                recurrent.append((rnn.weight_hh_l0 * self.double[:, None]).T)
+                recurrent.append((own["weight_hh_l0"] * self.double[:, None]).T)
         running = [sum(length > step for length in lengths) for step in range(lengths[0])]
-        found: Tensor = Recurrence.apply(torch.stack(products, 1), torch.stack(recurrent), running)
-        return found
+        return side_by_side(torch.stack(products, 1), torch.stack(recurrent), running)
 
 
 def _words(model: Classifier, batch: Batch) -> Words:
@@ -169,6 +166,12 @@ def _words(model: Classifier, batch: Batch) -> Words:
     vectors = model.embedding.weight.detach()[ids].requires_grad_()
     turned = places.gather(1, turned_places(batch.mask))
     return Words(ids, vectors, (places.T.contiguous(), turned.T.contiguous()))
+
+
+def side_by_side(products: Tensor, recurrent: Tensor, running: list[int]) -> Tensor:
+    """The states of LSTMs of which `running` are left at each step."""
+    states: Tensor = Recurrence.apply(products, recurrent, running)  # type: ignore[no-untyped-call]
+    return states
 
 
 class Recurrence(torch.autograd.Function):
@@ -196,7 +199,7 @@ class Recurrence(torch.autograd.Function):
         return states
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor, None]:
         gates, cells, squashed, states, recurrent = ctx.saved_tensors
         steps, lstms, batch, width = gates.shape
         size, back, (grad,) = width // 4, recurrent.transpose(1, 2), grads

@@ -10,7 +10,7 @@ import pytest
 
 from attentest import allocator
 
-GLIBC = sys.platform.startswith("linux") and os.confstr("CS_GNU_LIBC_VERSION") is not None  # type: ignore[attr-defined]
+GLIBC = sys.platform.startswith("linux") and os.confstr("CS_GNU_LIBC_VERSION") is not None
 FAULTS = """
 import resource
 {before}

@@ -52,7 +52,7 @@ def test_a_package_that_is_not_there_is_a_message(package: Path) -> None:
 
 def test_a_run_starts_from_them(package: Path) -> None:
     run = attentest.train(PLANTED, vectors=NAME, encoder="average", hidden=4, epochs=1)
-    assert run.model.embedding.embedding_dim == 4
+    assert run.model.state_dict()["embedding.weight"].shape[1] == 4
 
 
 def test_a_plan_knows_them_by_what_is_in_them(package: Path) -> None:
