@@ -29,6 +29,7 @@ from attentest.studies.reproduction.plan import paper_study
 from attentest.studies.reproduction.rows import read_units
 from attentest.studies.reproduction.units import Group, Unit, plan_group
 from attentest.studies.reproduction.variations import (
+    FILE,
     Variation,
     keep_varied,
     left_of_variation,
@@ -124,7 +125,7 @@ def chosen(only: Sequence[str]) -> Iterator[tuple[str, str]]:
     for name in names:
         paper, _, corpus = name.partition("/")
         if paper not in PAPERS:
-            raise unknown_name("paper", paper, PAPERS)
+            raise unknown_name("paper", paper, [*PAPERS, VARIATIONS])
         corpora = paper_study(paper).corpora
         if corpus and not any(same_corpus(corpus, one) for one in corpora):
             raise unknown_name(f"corpus of {paper}", corpus, corpora)
@@ -142,6 +143,8 @@ def chosen_variations(only: Sequence[str], known: Mapping[str, Variation]) -> li
     for name in asked:
         if name and name not in known:
             raise unknown_name("variation", name, known)
+    if asked and not known:
+        raise attentest.InputError(f"There are no variations: the folder has no {FILE}.")
     return [one for one in known.values() if not names or "" in asked or one.name in asked]
 
 

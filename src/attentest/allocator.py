@@ -10,8 +10,9 @@ import ctypes
 import os
 import sys
 
-_MMAP_THRESHOLD, _TRIM_THRESHOLD, _TOP_PAD = -3, -1, -2  # of malloc.h
-_LIMITS = {_MMAP_THRESHOLD: 1 << 30, _TRIM_THRESHOLD: 1 << 29, _TOP_PAD: 1 << 26}  # bytes
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # of malloc.h
+_LARGEST_KEPT = (1 << 30, 1 << 25)  # bytes; older versions of glibc take no more than the second
+_TRIM, _PAD = 1 << 29, 1 << 26
 _OWN_CHOICE = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "GLIBC_TUNABLES")
 
 
@@ -23,5 +24,7 @@ def keep_freed_memory() -> bool:
         set_option = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError):  # another C library
         return False
-    taken = [set_option(option, limit) for option, limit in _LIMITS.items()]
-    return all(answer == 1 for answer in taken)
+    # first of all: either of the others ends glibc's own adjustment of this limit
+    if not any(set_option(_MMAP_THRESHOLD, limit) == 1 for limit in _LARGEST_KEPT):
+        return False
+    return set_option(_TRIM_THRESHOLD, _TRIM) == 1 and set_option(_TOP_PAD, _PAD) == 1

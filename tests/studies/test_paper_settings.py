@@ -28,6 +28,7 @@ from attentest.studies.run_study import plan_study, run_study
 from attentest.studies.schema import BUDGETS, Study, read_study
 from attentest.text import tokenize_corpus
 from attentest.text.batches import make_batch
+from attentest.text.installed_vectors import INSTALLED
 from attentest.text.vectors import initial_vectors
 from attentest.training.fit import labels_of
 from attentest.training.settings import sort_settings
@@ -293,3 +294,17 @@ def test_the_question_gets_a_gradient_where_vectors_are_spread() -> None:
         asked = [p.grad for name, p in model.named_parameters() if name.startswith("second_encoder")]
         found[scale] = sum(float((grad**2).sum()) for grad in asked if grad is not None) ** 0.5
     assert found[1.0] > 20 * found[0.1] > 0
+
+
+def test_snli_starts_from_300_dimensions_where_there_is_time() -> None:
+    for paper in ("jain2019", "vashishth2019", "wen2022"):
+        chosen = {budget: with_budget(find_study(paper), budget).training_on["snli"]["vectors"] for budget in BUDGETS}
+        assert chosen == {"quick": "glove-6b-50d", "standard": "glove-6b-50d", "paper": "glove-840b-300d"}
+        assert "glove-840b-300d" in INSTALLED
+
+
+def test_a_generated_corpus_may_be_named_as_the_published_one() -> None:
+    planned = plan_study(find_study("jain2019"), "quick", ["babi3"])
+    trained = [step for step in planned.plan if step.work.endswith("training:run")]
+    assert {step.settings["vectors"] for step in trained} == {"random"}
+    assert {step.settings["hidden"] for step in trained} == {32}

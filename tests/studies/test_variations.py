@@ -11,7 +11,7 @@ from benchmarks import reproduce
 from benchmarks.reproduce import Work, chosen, chosen_variations, run_work
 from test_engine import Here
 from test_reproduce import PAPER, TOY
-from toy_reproduction import f1, written
+from toy_reproduction import f1, row, written
 
 import attentest
 from attentest.engine import Store
@@ -43,8 +43,10 @@ REASON = """outside:
 """
 
 
-def varied(value: float, seed: int = 0) -> VariedRow:
-    return VariedRow(**asdict(f1(seed, value)), variation="larger")
+def varied(value: float, seed: int = 0, **other: Any) -> VariedRow:
+    change = variations.Variation("larger", "", PAPER, "sst_jw", ("",), {"training": {"hidden": 8}}).key
+    about = {**asdict(f1(seed, value)), "variation": "larger", "changed": change}
+    return VariedRow(**{**about, **other})
 
 
 def folder_with(tmp_path: Path, usual: float, *changed: float) -> Path:
@@ -97,6 +99,60 @@ def test_varied_figures_never_count_as_ours(tmp_path: Path) -> None:
     assert cell.status == "outside"
 
 
+def test_rows_that_are_no_longer_asked_for_are_not_shown(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, 0.7, 0.82)
+    others = ({"changed": "before"}, {"unit": "average+additive"}, {"seed": 3}, {"variation": "gone"})
+    write_varied(folder, [varied(0.82), *(varied(0.1, **other) for other in others)])
+    tested = the_cell(folder).tested
+    assert tested is not None
+    assert tested.varied is not None
+    assert tested.varied.ours is not None
+    assert tested.varied.ours.values == (0.82,)
+
+
+def test_all_variations_are_listed_with_what_they_move(tmp_path: Path) -> None:
+    assert "| larger | wiegreffe2019/sst_jw | 300 dimensions instead of 50. | 1 | 1 | 0 | 1 |" in markdown(
+        folder_with(tmp_path, 0.7, 0.82)
+    )
+    moved_out = markdown(folder_with(tmp_path, 0.82, 0.7))
+    assert "| larger | wiegreffe2019/sst_jw | 300 dimensions instead of 50. | 1 | 0 | 1 | 1 |" in moved_out
+    assert "not run yet |" in markdown(folder_with(tmp_path, 0.7))
+
+
+def test_a_varied_adversary_that_stays_near_shows_nothing(tmp_path: Path) -> None:
+    """Meister et al. print an accuracy of .82 for the unfrozen adversary on SST; ours is far from that."""
+    usual = [
+        row("meister2021", "sst_jw", "unfrozen", measure, value) for measure, value in (("accuracy", 0.4), ("jsd", 0.6))
+    ]
+    folder = written(tmp_path / "t", usual, paper="meister2021", reasons=REASON.replace("wiegreffe", "meister")
+        .replace("2019", "2021").replace("Table 2", "Table 5").replace("base", "unfrozen"))  # fmt: skip
+    (folder / FILE).write_text(LARGER.replace("wiegreffe2019", "meister2021"), encoding="utf-8")
+    change = varied(0).changed
+    for jsd, counted in ((0.6, True), (0.1, False)):
+        rows = [replace(one, value=v) for one, v in zip(usual, (0.79, jsd), strict=True)]
+        write_varied(folder, [VariedRow(**asdict(one), variation="larger", changed=change) for one in rows])
+        cells = [c for paper in read_reproduction(folder).papers for c in paper.cells if c.theirs.variant == "unfrozen"]
+        cell = next(c for c in cells if c.theirs.measure == "accuracy" and c.tested is not None)
+        assert cell.tested is not None
+        assert cell.tested.counts is counted
+        assert cell.tested.within is False or counted
+    assert "not comparable: the unfrozen adversary is not far from the base" in markdown(folder)
+
+
+@pytest.mark.parametrize("change", [("wiegreffe2019, table", "jain2019, table"), ("corpus: sst_jw", "corpus: imdb_jw")])
+def test_a_reason_names_a_variation_of_its_own_paper_and_corpus(tmp_path: Path, change: tuple[str, str]) -> None:
+    folder = folder_with(tmp_path, 0.7)
+    reasons = REASON.replace(*change).replace(", variant: base", "")
+    (folder / "reasons.yaml").write_text(reasons, encoding="utf-8")
+    with pytest.raises(attentest.InputError, match="is of wiegreffe2019 on sst_jw"):
+        read_reproduction(folder)
+
+
+def test_a_corpus_has_the_name_that_its_study_gives_it(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(LARGER.replace("sst_jw", "sst"), encoding="utf-8")
+    assert read_variations(tmp_path)["larger"].corpus == "sst_jw"
+
+
 def test_a_reason_must_name_a_variation_that_is_there(tmp_path: Path) -> None:
     folder = written(tmp_path / "t", [f1(0, 0.7)], reasons=REASON)
     with pytest.raises(attentest.InputError, match=r"variation in reasons\.yaml"):
@@ -115,6 +171,17 @@ def test_a_reason_must_name_a_variation_that_is_there(tmp_path: Path) -> None:
         (LARGER.replace("  change: {training: {hidden: 8}}\n", ""), "'larger' changes nothing"),
         (LARGER.replace("wiegreffe2019", "wiegrefe2019"), "wiegreffe2019"),
         (LARGER.replace("sst_jw", "mars"), "corpus of wiegreffe2019"),
+        (LARGER.replace("hidden", "hiden"), "the change of 'larger' cannot be made: .*'hiden'"),
+        (LARGER.replace("{training: {hidden: 8}}", "{training: 5}"), "the change of 'larger' cannot be made"),
+        (LARGER.replace("hidden: 8", "hidden: eight"), "the change of 'larger' cannot be made"),
+        (LARGER.replace("{training: {hidden: 8}}", "{rows: many}"), "the change of 'larger' cannot be made"),
+        (LARGER.replace("{training: {hidden: 8}}", "{trainings: {}}"), "'trainings' is not known"),
+        (LARGER.replace("{training: {hidden: 8}}", "{training_on: {sst: {hidden: 8}}}"), "'sst' is not known"),
+        (LARGER.replace("name: larger", "name: a b"), "must have no blanks, commas or slashes"),
+        (LARGER.replace("[bilstm+additive]", "[null]"), "must have texts"),
+        (LARGER + "  instead: {base: 3}\n", "must have texts"),
+        (LARGER + "  instead: {base: a, other: a}\n", "names a variant twice"),
+        (LARGER + "  seeds: 0\n", "must be at least 1"),
         (LARGER + LARGER, "two variations are called 'larger'"),
     ],
 )
@@ -160,6 +227,8 @@ def test_a_variation_is_run_and_kept_apart(tmp_path: Path, monkeypatch: pytest.M
     assert len(left_of_variation(other, plan_variation(other), folder)) == 2
     with pytest.raises(attentest.InputError, match="unit of"):
         plan_variation(replace(variation, units=("lstm",)))
+    with pytest.raises(attentest.InputError, match="'wider' changes nothing for average"):
+        plan_variation(replace(variation, change={"training": {"hidden": 4}}))
 
 
 def test_a_variant_of_ours_takes_the_place_of_a_published_one() -> None:
@@ -170,11 +239,13 @@ def test_a_variant_of_ours_takes_the_place_of_a_published_one() -> None:
 
 
 def test_rows_of_a_variation_have_the_signature_of_all_others() -> None:
-    assert asdict(varied(0.8)).keys() == {*asdict(f1(0, 0.8)), "variation"}
+    assert asdict(varied(0.8)).keys() == {*asdict(f1(0, 0.8)), "variation", "changed"}
     assert issubclass(VariedRow, OurRow)
 
 
 def test_the_docs_have_variations_that_can_be_planned() -> None:
-    """Names of papers, corpora and reasons are checked when they are read."""
+    """Papers, corpora and changes are checked when they are read; units are those of the tables."""
     assert read_reproduction(reproduce.FOLDER).papers
-    assert read_variations(reproduce.FOLDER)
+    for one in read_variations(reproduce.FOLDER).values():
+        known = {row.unit for row in read_rows(reproduce.FOLDER, one.paper) if row.corpus == one.corpus}
+        assert set(one.units) <= known

@@ -38,7 +38,9 @@ def test_a_name_stands_for_its_file(package: Path) -> None:
     assert Path(located(NAME)) == package
     assert located("random") == "random"
     assert located("glove-6b-50d") == "glove-6b-50d"
-    assert located("my/own.txt") == "my/own.txt"
+    assert located(str(package)) == str(package)
+    with pytest.raises(attentest.InputError, match=f"Unknown vectors 'glove': give random, .*{NAME} or the path"):
+        located("glove")
 
 
 def test_a_package_that_is_not_there_is_a_message(package: Path) -> None:

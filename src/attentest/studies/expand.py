@@ -536,7 +536,7 @@ class _Block:
 
 def _relative_cost(settings: Mapping[str, Any]) -> float:
     """How much longer a token takes than in a BiLSTM of 128 that reads 50-dimensional vectors: by the multiplications,
-    and a part that does not depend on sizes."""
+    and a part that does not depend on sizes. Any encoder counts as a BiLSTM, and vectors of a file have 300."""
     hidden, vectors = settings.get("hidden", ModelSettings().hidden), settings.get("vectors", "random")
     dimension = 50 if vectors == PACKAGED else settings.get("dimension", TextSettings().dimension)
     usual, own = (2 * h * (h + d) + h * h for h, d in ((128, 50), (hidden, dimension)))

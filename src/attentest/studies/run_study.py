@@ -20,6 +20,7 @@ from attentest.memory import most_bytes
 from attentest.studies import find_study
 from attentest.studies.expand import StudyPlan, budget_name, expand, with_budget
 from attentest.studies.folder import StatusFile, export, exporting, plan_key, write_plan
+from attentest.studies.published import GENERATED
 from attentest.studies.schema import Study
 from attentest.training.keywords import takes
 
@@ -39,11 +40,11 @@ def plan_study(
     """The plan, for these corpora and with so many rows instead of the study's own if any are given.
 
     A corpus that the study has as a paper prepared it may be named without that: imdb for imdb_jw, multi30k for
-    multi30k_en_de.
+    multi30k_en_de, babi3 for babi3-generated.
     """
     chosen = with_budget(study, budget)
     if corpora:
-        own = {name.removesuffix("_jw").removesuffix("_en_de"): name for name in study.corpora}
+        own = {name.removesuffix("_jw").removesuffix("_en_de").removesuffix(GENERATED): name for name in study.corpora}
         chosen = replace(chosen, corpora=tuple(own.get(name, name) for name in corpora))
     if rows is not None:
         chosen = replace(chosen, rows=rows, rows_on={})

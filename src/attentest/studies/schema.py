@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -308,6 +308,12 @@ class _Reader:
 
     def _refuse(self, place: tuple[str, ...], expected: str) -> Any:
         raise InputError(f"{self.path}, line {self._line(place)}: {place[-1]} must be {expected}.")
+
+
+def checked_change(path: Path, study: Study, budget: str, change: Mapping[str, Any]) -> dict[str, Any]:
+    """What changes a study that was read, checked as a budget is."""
+    found = {"corpora": study.corpora, "trials": study.trials, "experiments": study.experiments}
+    return _Reader(path, {})._budget(budget, change, found)
 
 
 def takes_all_sites(trial: type[Any]) -> bool:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from attentest.errors import InputError
+from attentest.errors import InputError, brief
+from attentest.files import is_file
+from attentest.text.vectors import PACKAGED
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,9 @@ def located(vectors: str) -> str:
     """The file of vectors that are named here; other names and files as they are."""
     known = INSTALLED.get(vectors)
     if known is None:
+        if vectors not in ("random", PACKAGED) and not is_file(Path(vectors)):
+            names = ", ".join(("random", PACKAGED, *INSTALLED))
+            raise InputError(f"Unknown vectors {brief(vectors)}: give {names} or the path of a text file.")
         return vectors
     try:
         path = Path(str(metadata.distribution(known.package).locate_file(known.file)))

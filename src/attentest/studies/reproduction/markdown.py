@@ -199,10 +199,12 @@ def _listed(cells: Sequence[CellState]) -> Iterator[str]:
 
 def _differences(found: Reproduction) -> str:
     outside = [cell for cell in found.cells if cell.status == OUTSIDE]
-    lines = ["## Cells outside their tolerance", ""]
-    if not outside:
-        return "\n".join([*lines, "None so far."])
-    lines += [_how_many_are_explained(outside), ""]
+    lines = [
+        "## Cells outside their tolerance",
+        "",
+        _how_many_are_explained(outside) if outside else "None so far.",
+        "",
+    ]
     by_reason: dict[tuple[str, str, str], list[CellState]] = {}
     for cell in outside:
         name = "" if cell.tested is None else cell.tested.variation.name
@@ -213,6 +215,8 @@ def _differences(found: Reproduction) -> str:
     unexplained = by_reason.get(("", "", ""), [])
     if unexplained:
         lines += ["", f"### Without a reason ({len(unexplained)})", "", *(f"- {_named(cell)}" for cell in unexplained)]
+    if found.tried:
+        lines += ["", *_tried(found)]
     if found.unused:
         lines += ["", "Reasons that no cell needs at present:", ""]
         lines += [f"- {reason.pattern}: {reason.why}" for reason in found.unused]
@@ -220,15 +224,27 @@ def _differences(found: Reproduction) -> str:
 
 
 def _how_many_are_explained(outside: Sequence[CellState]) -> str:
-    tested = [cell.tested for cell in outside if cell.tested is not None and cell.tested.varied is not None]
-    other = sum(bool(cell.experiment) for cell in outside)
+    tested = [cell.tested for cell in outside if cell.tested is not None and cell.tested.counts]
+    waiting = sum(cell.tested is not None and not cell.tested.counts for cell in outside)
+    other = sum(cell.tested is None and bool(cell.experiment) for cell in outside)
     return (
         f"Of {len(outside)} cells, {len(tested)} were computed again with something changed (a *variation*): "
         f"{sum(one.within for one in tested)} are then within their tolerance, and of "
         f"{sum(not one.within and one.share >= HALF for one in tested)} more at least half of the difference goes. "
-        f"{other} have another experiment, and {sum(not cell.reason for cell in outside)} no reason yet. "
+        f"{waiting} have a variation without such a figure, {other} have another experiment, and "
+        f"{sum(not cell.reason for cell in outside)} no reason yet. "
         "`make reproduce ONLY=variations` runs the variations."
     )
+
+
+def _tried(found: Reproduction) -> Iterator[str]:
+    yield from ("### All variations", "", "Trainings, and the compared cells that a change moves:", "")
+    yield from _table_head(("variation", "of", "change", "trainings", "into their tolerance", "out of it", "of"))
+    for one in found.tried:
+        trainings = max((t.varied.ours.seeds for t in one.tested if t.varied and t.varied.ours), default=0)
+        moved = (one.moved_in, one.moved_out, len(one.tested)) if trainings else ("", "", "")
+        of = f"{one.variation.paper}/{one.variation.corpus}"
+        yield _line(one.variation.name, of, one.variation.says, trainings or "not run yet", *moved)
 
 
 def _explained(reason: str, experiment: str, cells: Sequence[CellState]) -> Iterator[str]:
@@ -258,6 +274,9 @@ def _tested_line(cell: CellState) -> str:
     assert ours is not None
     digits = max(theirs.decimals, 1) + 1
     varied = tested.varied.ours if tested.varied is not None else None
+    now = "within" if tested.within else OUTSIDE
+    if tested.varied is not None and not tested.counts:
+        now = f"{NOT_COMPARABLE}: {tested.varied.reason}"
     spread = "" if varied is None or varied.deviation is None else f" ± {varied.deviation:.{digits}f}"
     return _line(
         *(theirs.table, theirs.corpus, theirs.model, theirs.variant, theirs.measure),
@@ -265,8 +284,8 @@ def _tested_line(cell: CellState) -> str:
         f"{ours.estimate.value:.{digits}f}",
         "not run yet" if varied is None else f"{varied.estimate.value:.{digits}f}{spread}",
         "" if varied is None else varied.seeds,
-        "" if varied is None else f"{100 * tested.share:.0f} %",
-        "" if varied is None else "within" if tested.within else OUTSIDE,
+        f"{100 * tested.share:.0f} %" if tested.counts else "",
+        "" if varied is None else now,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -51,17 +51,42 @@ class Tested:
     varied: CellComparison | None  # None where the variation has no such figure yet
 
     @property
+    def counts(self) -> bool:
+        """Whether there is a figure that may be compared."""
+        return self.varied is not None and self.varied.status != NOT_COMPARABLE
+
+    @property
     def within(self) -> bool:
         """Whether the varied figure is within the tolerance that the usual one has."""
         assert self.usual.tolerance is not None
-        return self.varied is not None and abs(self.varied.difference) <= self.usual.tolerance.value
+        return self.counts and abs(self.varied_difference) <= self.usual.tolerance.value
+
+    @property
+    def varied_difference(self) -> float:
+        return math.nan if self.varied is None else self.varied.difference
 
     @property
     def share(self) -> float:
         """Of the difference that goes when this is changed; negative where it grows."""
-        if self.varied is None:
+        if not self.counts:
             return math.nan
-        return 1 - abs(self.varied.difference) / abs(self.usual.difference)
+        return 1 - abs(self.varied_difference) / abs(self.usual.difference)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A variation and all published cells that it has a figure of, whether they needed one or not."""
+
+    variation: Variation
+    tested: Sequence[Tested]
+
+    @property
+    def moved_in(self) -> int:
+        return sum(one.within and one.usual.status == OUTSIDE for one in self.tested)
+
+    @property
+    def moved_out(self) -> int:
+        return sum(not one.within and one.usual.status == WITHIN for one in self.tested)
 
 
 @dataclass(frozen=True)
@@ -80,8 +105,12 @@ class CellState:
     @property
     def told(self) -> str:
         """The reason, and what shows it."""
-        if self.tested is None or self.tested.varied is None or self.tested.varied.ours is None:
+        if self.experiment:
+            return f"{self.reason.rstrip('.')}. Shown by: {self.experiment}"
+        if self.tested is None or not self.tested.counts:
             return self.reason
+        assert self.tested.varied is not None
+        assert self.tested.varied.ours is not None
         figure = self.tested.varied.ours.estimate.value
         return (
             f"{self.reason.rstrip('.')}. Shown by {self.tested.variation.name}: {figure:.3g}, "
@@ -104,6 +133,7 @@ class Reproduction:
     papers: Sequence[PaperState]
     units: Sequence[UnitRow]
     unused: Sequence[Reason]  # written for figures that are within their tolerance by now, or not run
+    tried: Sequence[Tried] = ()
 
     @property
     def cells(self) -> list[CellState]:
@@ -121,14 +151,26 @@ def read_reproduction(folder: Path) -> Reproduction:
     reasons = read_reasons(folder, known)
     variations, varied = read_variations(folder), read_varied(folder)
     for reason in reasons.by_kind.get(OUTSIDE, ()):
-        if reason.variation and reason.variation not in variations:
-            raise unknown_name(f"variation in {written.FILE}", reason.variation, variations)
-    papers = [
-        paper_state(paper, read_rows(folder, paper), reasons, _varied(paper, variations, varied)) for paper in PAPERS
-    ]
+        _check_variation(reason, variations)
+    by_paper = {paper: _varied(paper, variations, varied) for paper in PAPERS}
+    papers = [paper_state(paper, read_rows(folder, paper), reasons, by_paper[paper]) for paper in PAPERS]
     used = {cell.reason for paper in papers for cell in paper.cells if cell.status == OUTSIDE}
     unused = [reason for reason in reasons.by_kind.get(OUTSIDE, ()) if reason.why not in used]
-    return Reproduction(papers, list(read_units(folder).values()), unused)
+    tried = [one for paper in papers for one in _tried(paper, by_paper[paper.paper])]
+    return Reproduction(papers, list(read_units(folder).values()), unused, tried)
+
+
+def _check_variation(reason: Reason, variations: Mapping[str, Variation]) -> None:
+    if not reason.variation:
+        return
+    if reason.variation not in variations:
+        raise unknown_name(f"variation in {written.FILE}", reason.variation, variations)
+    one = variations[reason.variation]
+    if reason.paper != one.paper or not same_corpus(reason.corpus, one.corpus):
+        raise InputError(
+            f"{written.FILE}: the variation '{one.name}' is of {one.paper} on {one.corpus}, and can show reasons of "
+            f"these alone; this one is of {reason.pattern}."
+        )
 
 
 Varied = Mapping[str, tuple[Variation, Mapping[Published, CellComparison]]]  # by the variation's name
@@ -139,10 +181,17 @@ def _varied(paper: str, variations: Mapping[str, Variation], rows: Sequence[Vari
     found = {}
     for name, variation in variations.items():
         if variation.paper == paper:
-            ours = _by_model(row for row in rows if row.variation == name)
+            ours = _by_model(row for row in rows if row.is_of(variation))
             compared = compare(paper, ours, paper_study(paper).tolerances)
             found[name] = (variation, {one.theirs: one for one in compared if one.ours is not None})
     return found
+
+
+def _tried(paper: PaperState, varied: Varied) -> Iterator[Tried]:
+    usual = {cell.theirs: cell.compared for cell in paper.cells if cell.status in COMPARED}
+    for variation, figures in varied.values():
+        tested = [Tested(variation, usual[cell], figure) for cell, figure in figures.items() if cell in usual]
+        yield Tried(variation, [one for one in tested if one.counts])
 
 
 def paper_state(paper: str, rows: Sequence[OurRow], reasons: Reasons, varied: Varied) -> PaperState:

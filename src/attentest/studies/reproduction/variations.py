@@ -6,6 +6,8 @@ signature as all others. A reason that names a variation is as good as that vari
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -23,7 +25,7 @@ from attentest.studies.reproduction.harvest import LOCK, rows_of
 from attentest.studies.reproduction.plan import BUDGET, paper_study, study_of
 from attentest.studies.reproduction.rows import OurRow
 from attentest.studies.reproduction.units import Group, Unit, plan_group
-from attentest.studies.schema import PAPERS
+from attentest.studies.schema import PAPERS, Study, checked_change
 
 FILE, TABLE = "variations.yaml", "variations.csv"
 LARGEST = 1_000_000  # bytes
@@ -40,10 +42,28 @@ class Variation:
     instead: Mapping[str, str] = field(default_factory=dict)  # published variant -> ours that takes its place
     seeds: int = 3
 
+    @property
+    def study(self) -> Study:
+        """The paper's study on the corpus, with the change."""
+        usual = study_of(self.paper, self.corpus, self.seeds)
+        return with_budget(replace(usual, budgets={BUDGET: dict(self.change)}), BUDGET)
+
+    @property
+    def key(self) -> str:
+        """Of what is changed."""
+        told = json.dumps([self.change, self.instead], sort_keys=True, default=list)
+        return hashlib.sha256(told.encode()).hexdigest()[:12]
+
 
 @dataclass(frozen=True)
 class VariedRow(OurRow):
     variation: str = ""
+    changed: str = ""  # hash of what the variation changes
+
+    def is_of(self, variation: Variation) -> bool:
+        """Whether it is one of the rows that the variation would have now."""
+        asked = self.unit in variation.units and self.seed < variation.seeds
+        return asked and (self.variation, self.changed) == (variation.name, variation.key)
 
 
 def read_variations(folder: Path) -> dict[str, Variation]:
@@ -70,7 +90,7 @@ def read_variations(folder: Path) -> dict[str, Variation]:
 def _variation(path: Path, entry: Any) -> Variation:
     if not isinstance(entry, dict):
         raise InputError(f"{path}: a variation must have names with values, such as name and change.")
-    kinds = {"units": list, "change": dict, "instead": dict, "seeds": int}
+    kinds: dict[str, type] = {"units": list, "change": dict, "instead": dict, "seeds": int}
     for name, value in entry.items():
         if name not in (known := [one.name for one in fields(Variation)]):
             raise unknown_name(f"part of a variation in {path.name}", str(name), known)
@@ -81,42 +101,67 @@ def _variation(path: Path, entry: Any) -> Variation:
             raise InputError(f"{path}: a variation lacks `{name}`.")
     if not (entry.get("change") or entry.get("instead")):
         raise InputError(f"{path}: the variation '{entry['name']}' changes nothing; give `change` or `instead`.")
+    _check_values(path, entry)
     if entry["paper"] not in PAPERS:
         raise unknown_name("paper", entry["paper"], PAPERS)
-    corpora = paper_study(entry["paper"]).corpora
-    if not any(same_corpus(entry["corpus"], one) for one in corpora):
-        raise unknown_name(f"corpus of {entry['paper']}", entry["corpus"], corpora)
-    return Variation(**{**entry, "units": tuple(map(str, entry["units"]))})
+    study = paper_study(entry["paper"])
+    own = [one for one in study.corpora if same_corpus(entry["corpus"], one)]
+    if not own:
+        raise unknown_name(f"corpus of {entry['paper']}", entry["corpus"], study.corpora)
+    try:
+        checked = checked_change(path, study, BUDGET, entry.get("change", {}))
+    except InputError as error:
+        said = str(error).removeprefix(f"{path}, line 1: ")
+        raise InputError(f"{path}: the change of '{entry['name']}' cannot be made: {said}") from error
+    change = {name: value for name, value in checked.items() if value}
+    return Variation(**{**entry, "corpus": own[0], "units": tuple(entry["units"]), "change": change})
+
+
+def _check_values(path: Path, entry: Mapping[str, Any]) -> None:
+    name, instead = entry["name"], entry.get("instead", {})
+    if not set(name).isdisjoint(", /\t\n"):  # ONLY names it
+        raise InputError(f"{path}: the name '{name}' must have no blanks, commas or slashes.")
+    if not all(isinstance(text, str) for text in (*entry["units"], *instead, *instead.values())):
+        raise InputError(f"{path}: `units` and `instead` of '{name}' must have texts.")
+    if len(set(instead.values())) < len(instead):
+        raise InputError(f"{path}: `instead` of '{name}' names a variant twice.")
+    if entry.get("seeds", 1) < 1:
+        raise InputError(f"{path}: `seeds` of '{name}' must be at least 1.")
 
 
 def plan_variation(variation: Variation, data_dir: Path | None = None) -> Group:
-    """The paper's units on the corpus, with the change."""
-    usual = study_of(variation.paper, variation.corpus, variation.seeds)
-    varied = with_budget(replace(usual, budgets={BUDGET: dict(variation.change)}), BUDGET)
-    group = plan_group(variation.paper, variation.corpus, data_dir, variation.seeds, varied)
+    """The paper's units on the corpus, with the change; refused where that changes nothing of one."""
+    given = (variation.paper, variation.corpus, data_dir, variation.seeds)
+    group, usual = plan_group(*given, variation.study), plan_group(*given)
     units = tuple(unit for unit in group.units if unit.name in variation.units)
     for name in variation.units:
         if not any(unit.name == name for unit in units):
-            raise unknown_name(f"unit of {variation.paper}/{variation.corpus}", name, [u.name for u in group.units])
+            known = list(dict.fromkeys(unit.name for unit in group.units))
+            raise unknown_name(f"unit of {variation.paper}/{variation.corpus}", name, known)
+    as_usual = {unit.key for unit in usual.units}
+    same = next((unit.name for unit in units if unit.key in as_usual), None)
+    if variation.change and same is not None:
+        raise InputError(f"The variation '{variation.name}' changes nothing for {same}: its settings stay as they are.")
     return replace(group, units=units)
 
 
 def left_of_variation(variation: Variation, group: Group, folder: Path) -> list[Unit]:
-    done = {(row.unit, row.seed, row.key) for row in read_varied(folder) if row.variation == variation.name}
+    done = {(row.unit, row.seed, row.key) for row in read_varied(folder) if row.is_of(variation)}
     return [unit for unit in group.units if (unit.name, unit.seed, unit.key) not in done]
 
 
 def keep_varied(variation: Variation, unit: Unit, store: Store, folder: Path) -> None:
-    """The rows of a finished unit of a variation, in place of its earlier ones."""
+    """The rows of a finished unit of a variation, in place of its earlier ones; those of what is no longer asked go."""
     names = [one.name for one in fields(OurRow)]
     new = [
-        VariedRow(**{name: getattr(row, name) for name in names}, variation=variation.name)
+        VariedRow(**{name: getattr(row, name) for name in names}, variation=variation.name, changed=variation.key)
         for row in rows_of(unit, store, variation.instead)
     ]
+    known = {**read_variations(folder), variation.name: variation}
     with locked(folder / LOCK):
+        kept = [row for row in read_varied(folder) if row.variation in known and row.is_of(known[row.variation])]
         place = (variation.name, unit.name, unit.seed)
-        others = [row for row in read_varied(folder) if (row.variation, row.unit, row.seed) != place]
-        write_varied(folder, [*others, *new])
+        write_varied(folder, [*(row for row in kept if (row.variation, row.unit, row.seed) != place), *new])
 
 
 def read_varied(folder: Path) -> list[VariedRow]:
