@@ -27,4 +27,4 @@ def keep_freed_memory() -> bool:
     # first of all: either of the others ends glibc's own adjustment of this limit
     if not any(set_option(_MMAP_THRESHOLD, limit) == 1 for limit in _LARGEST_KEPT):
         return False
-    return set_option(_TRIM_THRESHOLD, _TRIM) == 1 and set_option(_TOP_PAD, _PAD) == 1
+    return bool(set_option(_TRIM_THRESHOLD, _TRIM) == 1 and set_option(_TOP_PAD, _PAD) == 1)
