@@ -8,15 +8,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from attentest.errors import InputError, unknown_name
 from attentest.studies.published import NOT_COMPARABLE, NOT_RUN, OUTSIDE, Published
+from attentest.studies.reproduction.by_hand import read_list
 
 FILE = "reasons.yaml"
 NO_DATA = "no data"
 KINDS = (NO_DATA, NOT_RUN, NOT_COMPARABLE, OUTSIDE)
-LARGEST = 1_000_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -70,12 +68,7 @@ def read_reasons(folder: Path, cells: Iterable[Published]) -> Reasons:
 
 
 def _read(path: Path) -> dict[str, tuple[Reason, ...]]:
-    try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path} is too long for a list of reasons.")
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+    content = read_list(path, "reasons")
     if not isinstance(content, dict):
         raise InputError(f"{path} must have lists of reasons under {', '.join(KINDS)}.")
     for kind, listed in content.items():

@@ -105,10 +105,8 @@ class CellState:
     @property
     def told(self) -> str:
         """The reason, and what shows it."""
-        if self.experiment:
-            return f"{self.reason.rstrip('.')}. Shown by: {self.experiment}"
         if self.tested is None or not self.tested.counts:
-            return self.reason
+            return f"{self.reason.rstrip('.')}. Shown by: {self.experiment}" if self.experiment else self.reason
         assert self.tested.varied is not None
         assert self.tested.varied.ours is not None
         figure = self.tested.varied.ours.estimate.value

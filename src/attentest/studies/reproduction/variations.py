@@ -13,13 +13,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from attentest.engine.store import Store
 from attentest.errors import InputError, unknown_name
 from attentest.locks import locked
 from attentest.studies.expand import with_budget
 from attentest.studies.published import same_corpus
+from attentest.studies.reproduction.by_hand import read_list
 from attentest.studies.reproduction.csv_tables import read_records, write_records
 from attentest.studies.reproduction.harvest import LOCK, rows_of
 from attentest.studies.reproduction.plan import BUDGET, paper_study, study_of
@@ -28,7 +27,6 @@ from attentest.studies.reproduction.units import Group, Unit, plan_group
 from attentest.studies.schema import PAPERS, Study, checked_change
 
 FILE, TABLE = "variations.yaml", "variations.csv"
-LARGEST = 1_000_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -71,12 +69,7 @@ def read_variations(folder: Path) -> dict[str, Variation]:
     path = folder / FILE
     if not path.exists():
         return {}
-    try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path} is too long for a list of variations.")
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
+    content = read_list(path, "variations")
     if not isinstance(content, list):
         raise InputError(f"{path} must be a list of variations.")
     found = [_variation(path, entry) for entry in content]
