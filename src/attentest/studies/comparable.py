@@ -22,9 +22,9 @@ class Requirement:
     says: str
 
 
-FAR = 0.4  # mean JSD from which Wiegreffe & Pinter 2019 call an adversary one
+JSD, FAR = "jsd", 0.4  # the mean from which Wiegreffe & Pinter 2019 call an adversary one
 REQUIREMENTS = tuple(
-    Requirement("meister2021", variant, "jsd", FAR, f"the {variant} adversary is not far from the base")
+    Requirement("meister2021", variant, JSD, FAR, f"the {variant} adversary is not far from the base")
     for variant in ("frozen", "unfrozen")
 )
 
@@ -34,7 +34,12 @@ def not_comparable(paper: str, model: str, variant: str, ours: Lookup) -> str:
     for needed in REQUIREMENTS:
         if (needed.paper, needed.variant) == (paper, variant):
             figure = ours((model, variant, needed.measure))
-            if figure is not None and not figure.value >= needed.at_least:
-                mean = f"mean {needed.measure.upper()} {figure.value:.2f}"
-                return f"{needed.says}: {mean}, at least {needed.at_least:g} is needed"
+            if figure is not None:
+                return too_near(needed.says, needed.measure, figure, needed.at_least)
     return ""
+
+
+def too_near(says: str, measure: str, figure: Estimate, at_least: float) -> str:
+    if figure.value >= at_least:
+        return ""
+    return f"{says}: mean {measure.upper()} {figure.value:.2f}, at least {at_least:g} is needed"

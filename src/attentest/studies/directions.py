@@ -17,6 +17,7 @@ from attentest.trials.cells import Cell
 FOUND, CONTRARY, OPEN, UNTESTED = "found", "the contrary", "cannot be told", "not tested"
 NOT_COMPARABLE = "not comparable"
 TheirLookup = Callable[["Direction"], Lookup]
+Trainings = Callable[[Place], int]  # behind a figure of ours
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,15 @@ class Direction:
     more: Side
     less: Side
     task: str = ""  # the kind of corpora that it is claimed for: single, pair or generation; all if not given
+    corpora: tuple[str, ...] = ()  # that it is claimed for; all if not given
 
     @classmethod
     def from_dict(cls, row: Mapping[str, Any]) -> Direction:
-        return cls(row["says"], row["source"], Side(**row["more"]), Side(**row["less"]), row["task"])
+        more, less, corpora = Side(**row["more"]), Side(**row["less"]), tuple(row["corpora"])
+        return cls(row["says"], row["source"], more, less, row["task"], corpora)
 
-    def is_about(self, task: str) -> bool:
-        return self.task in ("", task)
+    def is_about(self, corpus: str, task: str) -> bool:
+        return self.task in ("", task) and (not self.corpora or corpus in self.corpora)
 
 
 @dataclass(frozen=True)
@@ -78,9 +81,9 @@ def examine(
     theirs: TheirLookup,
     *,
     paper: str = "",
-    trainings: int = 1,
+    trainings: Trainings = lambda _: 1,
 ) -> list[Replication]:
-    """`model` is the corpus's first one; `trainings` are behind each of our figures."""
+    """`model` is the corpus's first one."""
     found = []
     for direction in directions:
         figure = _difference(direction, ours, model)
@@ -90,7 +93,8 @@ def examine(
         if why:
             said = NOT_COMPARABLE
         elif said == OPEN:
-            why = _to_decide(figure, trainings)
+            places = _places(direction, model)
+            why = _to_decide(figure, min((trainings(place) for place in places), default=1))
         interval = (figure.value, figure.low, figure.high)
         found.append(Replication(corpus, direction.says, direction.source, published, *interval, said, why))
     return found
@@ -98,9 +102,13 @@ def examine(
 
 def _unfit(direction: Direction, paper: str, model: str, ours: Lookup) -> str:
     """Why one of the sides may not be compared; empty where both may."""
-    sides = [side for side in (direction.more, direction.less) if side.number is None]
-    reasons = (not_comparable(paper, side.model or model, side.variant, ours) for side in sides)
+    reasons = (not_comparable(paper, of, variant, ours) for of, variant, _ in _places(direction, model))
     return next((reason for reason in reasons if reason), "")
+
+
+def _places(direction: Direction, model: str) -> list[Place]:
+    sides = [side for side in (direction.more, direction.less) if side.number is None]
+    return [(side.model or model, side.variant, side.measure) for side in sides]
 
 
 def _to_decide(figure: Estimate, trainings: int) -> str:

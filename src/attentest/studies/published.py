@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib.resources import files
@@ -13,7 +13,7 @@ from typing import Any
 
 from attentest.errors import unknown_name
 from attentest.measures.intervals import Estimate
-from attentest.studies.comparable import Place, not_comparable
+from attentest.studies.comparable import FAR, JSD, Lookup, Place, not_comparable, too_near
 from attentest.studies.over_seeds import OverSeeds, over_seeds
 from attentest.studies.tolerance import DEVIATION_OVER, TOLERANCE, Tolerance, tolerance_of
 from attentest.trials.cells import Cell
@@ -121,12 +121,12 @@ class CellComparison:
             return NOT_RUN
         if self.reason:
             return NOT_COMPARABLE
-        return WITHIN if _inside(self.difference, self.tolerance.value) else OUTSIDE
+        return WITHIN if inside(self.difference, self.tolerance.value) else OUTSIDE
 
     @property
     def within_convention(self) -> bool:
         """By the fixed tolerance of the table, whichever one counts."""
-        return self.status in (WITHIN, OUTSIDE) and _inside(self.difference, self.convention)
+        return self.status in (WITHIN, OUTSIDE) and inside(self.difference, self.convention)
 
     def as_row(self) -> dict[str, Any]:
         theirs, ours, tolerance = self.theirs, self.ours, self.tolerance
@@ -155,7 +155,7 @@ class CellComparison:
         return asdict(row)
 
 
-def _inside(difference: float, tolerance: float) -> bool:
+def inside(difference: float, tolerance: float) -> bool:
     return abs(difference) <= tolerance + 1e-12  # .80 is as far from .77 as .74 is
 
 
@@ -191,21 +191,46 @@ def _compared(theirs: Published, ours: Mapping[Place, OverSeeds], tolerances: Ma
     if mine is None:
         return CellComparison(theirs, None, None, convention=convention)
     tolerance = tolerance_of(mine, theirs.deviation, DEVIATION_OVER.get(theirs.paper), theirs.half_unit, convention)
-    reason = not_comparable(theirs.paper, theirs.model, variant, estimates(ours))
+    lookup = estimates(ours)
+    reason = not_comparable(theirs.paper, theirs.model, variant, lookup) or _near_where_theirs_is_far(theirs, lookup)
     return CellComparison(theirs, mine, tolerance, reason, convention)
 
 
-def estimates(ours: Mapping[Place, OverSeeds]) -> Any:
+def _near_where_theirs_is_far(theirs: Published, ours: Lookup) -> str:
+    """An adversary that stays near the base says nothing about one that is far away."""
+    place = (theirs.model, variant_name(theirs.variant), JSD)
+    printed, mine = in_table(theirs.paper, theirs.corpus, theirs.table).get(place), ours(place)
+    if printed is None or mine is None or printed.value < FAR:
+        return ""
+    return too_near("the adversary is not far from the base, where theirs is", JSD, mine, FAR)
+
+
+def estimates(ours: Mapping[Place, OverSeeds]) -> Lookup:
     """What looks up our figures of one corpus."""
 
     def lookup(place: Place) -> Estimate | None:
-        model, variant, measure = place
-        found = ours.get((model, variant_name(variant), measure))
+        found = _figure(ours, place)
         return None if found is None else found.estimate
 
     return lookup
 
 
+def trainings_behind(ours: Mapping[Place, OverSeeds]) -> Callable[[Place], int]:
+    """What counts the trainings behind our figures of one corpus."""
+
+    def count(place: Place) -> int:
+        found = _figure(ours, place)
+        return 1 if found is None else found.seeds
+
+    return count
+
+
+def _figure(ours: Mapping[Place, OverSeeds], place: Place) -> OverSeeds | None:
+    model, variant, measure = place
+    return ours.get((model, variant_name(variant), measure))
+
+
+@cache
 def in_table(paper: str, corpus: str, table: str) -> dict[Place, Published]:
     """A table's cells for one corpus, by model, variant and measure.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
@@ -157,7 +157,7 @@ class _Reader:
         self._check_rows_on((), found, found)
         if "directions" in found:
             given = self._listed(("directions",), found["directions"], dict)
-            found["directions"] = tuple(self._direction(str(n), row) for n, row in enumerate(given))
+            found["directions"] = tuple(self._direction(str(n), row, found["corpora"]) for n, row in enumerate(given))
         if "budgets" in found:
             budgets = {name: self._budget(name, given, found) for name, given in found["budgets"].items()}
             found["budgets"] = {OLD_BUDGETS.get(name, name): changes for name, changes in budgets.items()}
@@ -256,10 +256,10 @@ class _Reader:
             elif name not in of_translation or not _is_checked(of_translation[name][1], value):
                 self._attempt((*place, name), lambda: check_setting(name, value))  # noqa: B023
 
-    def _direction(self, number: str, row: dict[str, Any]) -> Direction:
+    def _direction(self, number: str, row: dict[str, Any], known: Sequence[str]) -> Direction:
         place = ("directions", number)
         needed = ["says", "source", "more", "less"]
-        _check_keys(self.path, self.lines, place, row, [*needed, "task"])
+        _check_keys(self.path, self.lines, place, row, [*needed, "task", "corpora"])
         for name in needed:
             if name not in row:
                 line = self._line(place)
@@ -267,7 +267,9 @@ class _Reader:
         more, less = (self._side((*place, name), row[name]) for name in ("more", "less"))
         if row.get("task", TASKS[0]) not in TASKS:
             self._refuse((*place, "task"), f"one of {', '.join(TASKS)}")
-        return Direction(str(row["says"]), str(row["source"]), more, less, row.get("task", ""))
+        corpora = self._listed((*place, "corpora"), row["corpora"], str) if "corpora" in row else ()
+        _check_keys(self.path, self.lines, (*place, "corpora"), corpora, known)
+        return Direction(str(row["says"]), str(row["source"]), more, less, row.get("task", ""), corpora)
 
     def _side(self, place: tuple[str, ...], given: Any) -> Side:
         if isinstance(given, int | float) and not isinstance(given, bool) and math.isfinite(given):

@@ -35,34 +35,57 @@ def left_of(group: Group, folder: Path) -> list[Unit]:
     return [unit for unit in group.units if unit.place not in done or done[unit.place].key != unit.key]
 
 
-def mark_stale(group: Group, folder: Path) -> int:
-    """Write down which rows are no longer what would be computed now, and why; how many there are.
+def mark_stale(group: Group, folder: Path) -> None:
+    """Write down which rows are no longer what would be computed now, and why.
 
     Rows of models that are no longer part of the study are removed: nothing would ever compute them again.
     """
-    planned = {(unit.corpus, unit.name, unit.seed): unit for unit in group.units}
     names = {unit.name for unit in group.units}
-
-    def marked(row: OurRow) -> OurRow:
-        unit = planned.get((row.corpus, row.unit, row.seed))
-        return row if unit is None else replace(row, stale=_changed(row, unit))
-
     with locked(folder / LOCK):
         rows = read_rows(folder, group.paper)
-        found = [marked(row) for row in rows if row.corpus != group.corpus or row.unit in names]
+        found = _marked(rows, group)
         if found != rows:
             write_rows(folder, group.paper, found)
             here, units = (group.paper, group.corpus), read_units(folder)
             write_units(folder, {at: unit for at, unit in units.items() if at[:2] != here or unit.unit in names})
+
+
+def count_stale(group: Group, folder: Path) -> int:
+    """Rows that are no longer what would be computed now, whether that is written down or not."""
+    found = _marked(read_rows(folder, group.paper), group)
     return sum(bool(row.stale) for row in found if row.corpus == group.corpus)
 
 
+def _marked(rows: Sequence[OurRow], group: Group) -> list[OurRow]:
+    planned = {(unit.corpus, unit.name, unit.seed): unit for unit in group.units}
+    by_model = {(unit.corpus, unit.name): unit for unit in group.units}
+    names = {unit.name for unit in group.units}
+    kept = [row for row in rows if row.corpus != group.corpus or row.unit in names]
+    found = {row: _changed(row, planned[at]) for row in kept if (at := (row.corpus, row.unit, row.seed)) in planned}
+    by_other_code = {(row.corpus, row.unit) for row, why in found.items() if why == CODE}
+
+    def of_another_seed(row: OurRow) -> str:
+        """Its key is not known: as its model's other rows."""
+        model = (row.corpus, row.unit)
+        changed = _changed_in_words(row, by_model[model])
+        return changed or (CODE if row.stale == CODE or model in by_other_code else "")
+
+    return [
+        replace(row, stale=found[row] if row in found else of_another_seed(row))
+        if (row.corpus, row.unit) in by_model
+        else row
+        for row in kept
+    ]
+
+
 def _changed(row: OurRow, unit: Unit) -> str:
-    if row.key == unit.key:
-        return ""
+    return "" if row.key == unit.key else _changed_in_words(row, unit) or CODE
+
+
+def _changed_in_words(row: OurRow, unit: Unit) -> str:
     if row.settings != unit.settings:
         return SETTINGS
-    return CORPUS if row.corpus_hash != unit.corpus_hash else CODE
+    return CORPUS if row.corpus_hash != unit.corpus_hash else ""
 
 
 def keep(unit: Unit, store: Store, folder: Path, seconds: float) -> None:

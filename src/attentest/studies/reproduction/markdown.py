@@ -9,14 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from attentest.files import write_bytes
+from attentest.locks import locked
 from attentest.studies.directions import UNTESTED
 from attentest.studies.published import NOT_COMPARABLE, NOT_RUN, OUTSIDE, WITHIN
+from attentest.studies.reproduction.harvest import LOCK
 from attentest.studies.reproduction.reasons import NO_DATA
+from attentest.studies.reproduction.rows import UnitRow
 from attentest.studies.reproduction.state import (
     COMPARED,
+    HALF,
     CellState,
     PaperState,
     Reproduction,
+    Tried,
     read_reproduction,
 )
 from attentest.studies.steps.summary import directions_table
@@ -25,12 +30,12 @@ from attentest.studies.tolerance import CONVENTION, DEVIATION_OVER, PRINTED, SPR
 BEFORE, AFTER = "introduction.md", "earlier.md"  # written by hand, with links from their own place
 MADE = "<!-- made by `make reproduce` and `make docs` from the tables in reproduction/: change those, not this page -->"
 STALE = "†"
-HALF = 0.5  # of a difference
 TITLE = "# Reproduction: our figures and the published ones"
 
 
 def write_page(folder: Path, page: Path) -> None:
-    write_bytes(page, markdown(folder).encode())
+    with locked(folder / LOCK):  # another process may be writing its tables, and then this page
+        write_bytes(page, markdown(folder).encode())
 
 
 def markdown(folder: Path) -> str:
@@ -51,8 +56,8 @@ def markdown(folder: Path) -> str:
 def _summary(found: Reproduction) -> str:
     cells = found.cells
     allowed = [cell for cell in cells if cell.status != NO_DATA]
-    compared = [cell for cell in cells if cell.status in COMPARED]
-    within, uncomparable = (sum(cell.status == one for cell in cells) for one in (WITHIN, NOT_COMPARABLE))
+    compared = [cell for cell in cells if cell.standing in COMPARED]
+    within, uncomparable = (sum(cell.standing == one for cell in cells) for one in (WITHIN, NOT_COMPARABLE))
     fixed = sum(cell.compared.within_convention for cell in compared)
     sources = Counter(cell.compared.tolerance.source for cell in compared if cell.compared.tolerance)
     told = ", ".join(f"{sources[one]} by {one}" for one in (PRINTED, SPREAD, CONVENTION) if sources[one])
@@ -69,7 +74,7 @@ def _summary(found: Reproduction) -> str:
     ]
     stale = sum(bool(cell.stale) for cell in cells)
     if stale:
-        lines += ["", f"{stale} cells are stale ({STALE}): `make reproduce` runs them again."]
+        lines += ["", f"{stale} cells are stale ({STALE}) and count as not run: `make reproduce` runs them again."]
     if found.units:
         lines += ["", *_times(found)]
     return "\n".join(lines)
@@ -90,7 +95,7 @@ def _counts(found: Reproduction) -> Iterator[str]:
 
 
 def _count_line(paper: str, corpus: str, cells: Sequence[CellState]) -> str:
-    by = Counter(cell.status for cell in cells)
+    by = Counter(cell.standing for cell in cells)
     seeds = sorted({cell.compared.ours.seeds for cell in cells if cell.compared.ours is not None})
     trainings = "" if not seeds else f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]}"
     allowed, compared = len(cells) - by[NO_DATA], by[WITHIN] + by[OUTSIDE]
@@ -105,7 +110,12 @@ def _times(found: Reproduction) -> Iterator[str]:
     for paper in found.papers:
         mine = [unit for unit in found.units if unit.paper == paper.paper]
         if mine:
-            yield _line(paper.paper, len(mine), f"{sum(unit.seconds for unit in mine) / 3600:.2f}")
+            yield _line(paper.paper, len(mine), _hours(mine))
+    yield _line("**all**", len(found.units), _hours(found.units))
+
+
+def _hours(units: Iterable[UnitRow]) -> str:
+    return f"{sum(unit.seconds for unit in units) / 3600:.2f}"
 
 
 def _findings(found: Reproduction) -> str:
@@ -198,7 +208,7 @@ def _listed(cells: Sequence[CellState]) -> Iterator[str]:
 
 
 def _differences(found: Reproduction) -> str:
-    outside = [cell for cell in found.cells if cell.status == OUTSIDE]
+    outside = [cell for cell in found.cells if cell.standing == OUTSIDE]
     lines = [
         "## Cells outside their tolerance",
         "",
@@ -211,7 +221,7 @@ def _differences(found: Reproduction) -> str:
         by_reason.setdefault((cell.reason, cell.experiment, name), []).append(cell)
     for (reason, experiment, _), cells in by_reason.items():
         if reason:
-            lines += _explained(reason, experiment, cells)
+            lines += _explained(reason, experiment, cells, found.tried)
     unexplained = by_reason.get(("", "", ""), [])
     if unexplained:
         lines += ["", f"### Without a reason ({len(unexplained)})", "", *(f"- {_named(cell)}" for cell in unexplained)]
@@ -229,8 +239,8 @@ def _how_many_are_explained(outside: Sequence[CellState]) -> str:
     other = sum(cell.tested is None and bool(cell.experiment) for cell in outside)
     return (
         f"Of {len(outside)} cells, {len(tested)} were computed again with something changed (a *variation*): "
-        f"{sum(one.within for one in tested)} are then within their tolerance, and of "
-        f"{sum(not one.within and one.share >= HALF for one in tested)} more at least half of the difference goes. "
+        f"{sum(one.explains for one in tested)} are then within their tolerance and at least half of the difference "
+        f"is gone, and of {sum(not one.within and one.share >= HALF for one in tested)} more at least half is gone. "
         f"{waiting} have a variation without such a figure, {other} have another experiment, and "
         f"{sum(not cell.reason for cell in outside)} no reason yet. "
         "`make reproduce ONLY=variations` runs the variations."
@@ -239,7 +249,7 @@ def _how_many_are_explained(outside: Sequence[CellState]) -> str:
 
 def _tried(found: Reproduction) -> Iterator[str]:
     yield from ("### All variations", "", "Trainings, and the compared cells that a change moves:", "")
-    yield from _table_head(("variation", "of", "change", "trainings", "into their tolerance", "out of it", "of"))
+    yield from _table_head(("variation", "of", "change", "trainings", "into their tolerance", "out of it", "cells"))
     for one in found.tried:
         trainings = max((t.varied.ours.seeds for t in one.tested if t.varied and t.varied.ours), default=0)
         moved = (one.moved_in, one.moved_out, len(one.tested)) if trainings else ("", "", "")
@@ -247,8 +257,16 @@ def _tried(found: Reproduction) -> Iterator[str]:
         yield _line(one.variation.name, of, one.variation.says, trainings or "not run yet", *moved)
 
 
-def _explained(reason: str, experiment: str, cells: Sequence[CellState]) -> Iterator[str]:
-    yield f"### {reason.rstrip('.')}"
+def _moves(tried: Tried) -> str:
+    return (
+        f"the {len(tried.tested)} compared cells that it has, {tried.moved_in} come into their tolerance and "
+        f"{tried.moved_out} leave it"
+    )
+
+
+def _explained(reason: str, experiment: str, cells: Sequence[CellState], tried: Sequence[Tried]) -> Iterator[str]:
+    places = dict.fromkeys(f"{cell.theirs.paper}, {cell.theirs.corpus}" for cell in cells)
+    yield f"### {'; '.join(places)}: {reason.rstrip('.')}"
     yield ""
     tested = [cell for cell in cells if cell.tested is not None]
     if not tested:
@@ -258,9 +276,10 @@ def _explained(reason: str, experiment: str, cells: Sequence[CellState]) -> Iter
         yield ""
         return
     assert tested[0].tested is not None
-    yield f"Variation `{tested[0].tested.variation.name}`: {tested[0].tested.variation.says}" + (
-        f" {experiment}" if experiment else ""
-    )
+    variation = tested[0].tested.variation
+    moved = next((one for one in tried if one.variation == variation and one.tested), None)
+    counted = "" if moved is None else f" Of {_moves(moved)}."
+    yield f"Variation `{variation.name}`: {variation.says}{counted}" + (f" {experiment}" if experiment else "")
     yield ""
     heads = ("table", "corpus", "model", "variant", "measure", "published", "ours", "with the change", "trainings")
     yield from _table_head((*heads, "of the difference gone", "now"))

@@ -22,9 +22,11 @@ from attentest.studies.published import (
     Published,
     compare,
     estimates,
+    inside,
     pool,
     published,
     same_corpus,
+    trainings_behind,
     variant_name,
 )
 from attentest.studies.reproduction import reasons as written
@@ -37,6 +39,7 @@ from attentest.trials.cells import Cell
 
 STATUSES = (WITHIN, OUTSIDE, NOT_COMPARABLE, NOT_RUN, NO_DATA)
 COMPARED = (WITHIN, OUTSIDE)
+HALF = 0.5  # of a difference, which must go with what explains it
 OTHER_SETTINGS = "settings"  # the study's settings have changed since
 NOT_PUBLIC = "the corpus is not public"
 Stale = Sequence[tuple[str, Place, str]]  # corpus, cell, and what has changed
@@ -59,11 +62,15 @@ class Tested:
     def within(self) -> bool:
         """Whether the varied figure is within the tolerance that the usual one has."""
         assert self.usual.tolerance is not None
-        return self.counts and abs(self.varied_difference) <= self.usual.tolerance.value
+        return self.counts and inside(self.varied_difference, self.usual.tolerance.value)
 
     @property
     def varied_difference(self) -> float:
         return math.nan if self.varied is None else self.varied.difference
+
+    @property
+    def explains(self) -> bool:
+        return self.within and self.share >= HALF
 
     @property
     def share(self) -> float:
@@ -103,17 +110,21 @@ class CellState:
         return self.compared.theirs
 
     @property
+    def standing(self) -> str:
+        """Its status, or that it is to be run again."""
+        return NOT_RUN if self.stale else self.status
+
+    @property
     def told(self) -> str:
         """The reason, and what shows it."""
         if self.tested is None or not self.tested.counts:
             return f"{self.reason.rstrip('.')}. Shown by: {self.experiment}" if self.experiment else self.reason
         assert self.tested.varied is not None
         assert self.tested.varied.ours is not None
-        figure = self.tested.varied.ours.estimate.value
-        return (
-            f"{self.reason.rstrip('.')}. Shown by {self.tested.variation.name}: {figure:.3g}, "
-            f"{100 * self.tested.share:.0f} % of the difference gone."
-        )
+        figure, share = self.tested.varied.ours.estimate.value, self.tested.share
+        moved = f"{100 * share:.0f} % of the difference gone" if share >= 0 else "the difference is larger"
+        more = f" {self.experiment}" if self.experiment else ""
+        return f"{self.reason.rstrip('.')}. Shown by {self.tested.variation.name}: {figure:.3g}, {moved}.{more}"
 
 
 @dataclass(frozen=True)
@@ -152,8 +163,9 @@ def read_reproduction(folder: Path) -> Reproduction:
         _check_variation(reason, variations)
     by_paper = {paper: _varied(paper, variations, varied) for paper in PAPERS}
     papers = [paper_state(paper, read_rows(folder, paper), reasons, by_paper[paper]) for paper in PAPERS]
-    used = {cell.reason for paper in papers for cell in paper.cells if cell.status == OUTSIDE}
-    unused = [reason for reason in reasons.by_kind.get(OUTSIDE, ()) if reason.why not in used]
+    outside = [cell for paper in papers for cell in paper.cells if cell.status == OUTSIDE]
+    used = {reason for cell in outside if (reason := reasons.of(OUTSIDE, cell.theirs)) is not None}
+    unused = [reason for reason in reasons.by_kind.get(OUTSIDE, ()) if reason not in used]
     tried = [one for paper in papers for one in _tried(paper, by_paper[paper.paper])]
     return Reproduction(papers, list(read_units(folder).values()), unused, tried)
 
@@ -260,9 +272,8 @@ def _state(compared: CellComparison, reasons: Reasons, stale: Stale, varied: Var
 
 def _directions(paper: str, corpus: str, ours: Mapping[tuple[str, str], Mapping[int, list[Cell]]]) -> list[Replication]:
     study = study_of(paper, corpus)
-    claimed = [direction for direction in study.directions if direction.is_about(task_of(corpus))]
+    claimed = [direction for direction in study.directions if direction.is_about(corpus, task_of(corpus))]
     models = [model for name, model in ours if name == corpus]
     pooled = {place: figure for model in models for place, figure in pool(model, ours[(corpus, model)]).items()}
-    trainings = max((figure.seeds for figure in pooled.values()), default=1)
-    theirs = printed_by(paper, corpus)
+    theirs, trainings = printed_by(paper, corpus), trainings_behind(pooled)
     return examine(claimed, corpus, first_model(study), estimates(pooled), theirs, paper=paper, trainings=trainings)

@@ -17,7 +17,7 @@ from attentest.engine.store import Store
 from attentest.errors import InputError, unknown_name
 from attentest.locks import locked
 from attentest.studies.expand import with_budget
-from attentest.studies.published import same_corpus
+from attentest.studies.published import published, same_corpus, variant_name
 from attentest.studies.reproduction.by_hand import read_list
 from attentest.studies.reproduction.csv_tables import read_records, write_records
 from attentest.studies.reproduction.harvest import LOCK, rows_of
@@ -92,11 +92,13 @@ def _variation(path: Path, entry: Any) -> Variation:
     for name in ("name", "says", "paper", "corpus", "units"):
         if not entry.get(name):
             raise InputError(f"{path}: a variation lacks `{name}`.")
-    if not (entry.get("change") or entry.get("instead")):
-        raise InputError(f"{path}: the variation '{entry['name']}' changes nothing; give `change` or `instead`.")
     _check_values(path, entry)
     if entry["paper"] not in PAPERS:
         raise unknown_name("paper", entry["paper"], PAPERS)
+    printed = {variant_name(cell.variant) for cell in published(entry["paper"])}
+    for variant in entry.get("instead", {}):
+        if variant not in printed:
+            raise unknown_name(f"published variant of {entry['paper']}", variant, sorted(printed))
     study = paper_study(entry["paper"])
     own = [one for one in study.corpora if same_corpus(entry["corpus"], one)]
     if not own:
@@ -107,6 +109,8 @@ def _variation(path: Path, entry: Any) -> Variation:
         said = str(error).removeprefix(f"{path}, line 1: ")
         raise InputError(f"{path}: the change of '{entry['name']}' cannot be made: {said}") from error
     change = {name: value for name, value in checked.items() if value}
+    if not (change or entry.get("instead")):
+        raise InputError(f"{path}: the variation '{entry['name']}' changes nothing; give `change` or `instead`.")
     return Variation(**{**entry, "corpus": own[0], "units": tuple(entry["units"]), "change": change})
 
 
@@ -116,6 +120,9 @@ def _check_values(path: Path, entry: Mapping[str, Any]) -> None:
         raise InputError(f"{path}: the name '{name}' must have no blanks, commas or slashes.")
     if not all(isinstance(text, str) for text in (*entry["units"], *instead, *instead.values())):
         raise InputError(f"{path}: `units` and `instead` of '{name}' must have texts.")
+    for name in ("seeds", "deviations"):
+        if name in entry.get("change", {}):
+            raise InputError(f"{path}: the change of '{entry['name']}' cannot have `{name}`.")
     if len(set(instead.values())) < len(instead):
         raise InputError(f"{path}: `instead` of '{name}' names a variant twice.")
     if entry.get("seeds", 1) < 1:
@@ -144,17 +151,25 @@ def left_of_variation(variation: Variation, group: Group, folder: Path) -> list[
 
 
 def keep_varied(variation: Variation, unit: Unit, store: Store, folder: Path) -> None:
-    """The rows of a finished unit of a variation, in place of its earlier ones; those of what is no longer asked go."""
+    """The rows of a finished unit of a variation, in place of its earlier ones."""
     names = [one.name for one in fields(OurRow)]
     new = [
         VariedRow(**{name: getattr(row, name) for name in names}, variation=variation.name, changed=variation.key)
         for row in rows_of(unit, store, variation.instead)
     ]
-    known = {**read_variations(folder), variation.name: variation}
+    place = (variation.name, unit.name, unit.seed)
     with locked(folder / LOCK):
-        kept = [row for row in read_varied(folder) if row.variation in known and row.is_of(known[row.variation])]
-        place = (variation.name, unit.name, unit.seed)
-        write_varied(folder, [*(row for row in kept if (row.variation, row.unit, row.seed) != place), *new])
+        others = [row for row in read_varied(folder) if (row.variation, row.unit, row.seed) != place]
+        write_varied(folder, [*others, *new])
+
+
+def remove_varied(known: Mapping[str, Variation], folder: Path) -> None:
+    """Rows of what is no longer asked."""
+    with locked(folder / LOCK):
+        rows = read_varied(folder)
+        kept = [row for row in rows if row.variation in known and row.is_of(known[row.variation])]
+        if kept != rows:
+            write_varied(folder, kept)
 
 
 def read_varied(folder: Path) -> list[VariedRow]:

@@ -17,7 +17,7 @@ from attentest.files import read_as, write_table
 from attentest.progress import Listener
 from attentest.studies.directions import Direction, Replication, examine, printed_by
 from attentest.studies.figures import FIGURES, PlacedFinding, across_models
-from attentest.studies.published import CellComparison, compare, estimates, pool
+from attentest.studies.published import CellComparison, compare, estimates, pool, trainings_behind
 from attentest.studies.result_cells import cells_of_result, comparable_cells
 from attentest.studies.results import (
     BASELINE,
@@ -202,7 +202,7 @@ def _replications(
         models = [model for name, model in ours if name == corpus]
         pooled = {place: figure for model in models for place, figure in pool(model, ours[(corpus, model)]).items()}
         first, task = settings["first_models"][corpus], settings["tasks"].get(corpus, "")
-        claimed = [direction for direction in directions if direction.is_about(task)]
+        claimed = [direction for direction in directions if direction.is_about(corpus, task)]
         found += examine(
             claimed,
             corpus,
@@ -210,7 +210,7 @@ def _replications(
             estimates(pooled),
             printed_by(settings["paper"], corpus),
             paper=settings["paper"],
-            trainings=max((figure.seeds for figure in pooled.values()), default=1),
+            trainings=trainings_behind(pooled),
         )
     return found
 
