@@ -8,7 +8,7 @@ import pytest
 
 from attentest.studies.directions import Direction, Side, examine, of_cells, printed_by
 from attentest.studies.over_seeds import over_seeds
-from attentest.studies.published import CellComparison, compare, in_table, published
+from attentest.studies.published import CellComparison, compare, estimates, in_table, published, trainings_behind
 from attentest.trials.cells import Cell
 
 NAN = math.nan
@@ -145,6 +145,49 @@ def test_what_would_decide_a_direction(trainings: int, said: str) -> None:
     cells = {(MODEL, "base", "weighted tau"): Cell("base", "weighted tau", 0.81, 0.79, 0.83, n=100)}
     # by hand: the interval reaches .02 towards a threshold that is .01 away: four times as many texts
     printed = printed_by("wen2022", "sst_jw")
-    [found] = examine([direction], "sst_jw", MODEL, of_cells(cells), printed, paper="wen2022", trainings=trainings)
+    [found] = examine(
+        [direction], "sst_jw", MODEL, of_cells(cells), printed, paper="wen2022", trainings=lambda _: trainings
+    )
     assert found.replicated == "cannot be told"
     assert said in found.decides
+
+
+def test_trainings_are_those_behind_the_figures_of_a_direction() -> None:
+    of_base, of_dot = (Cell("base", "weighted tau", v, v - 0.02, v + 0.02, n=100) for v in (0.81, 0.80))
+    pooled = {
+        (MODEL, "base", "weighted tau"): over_seeds([of_base] * 3),
+        ("bilstm+dot", "base", "weighted tau"): over_seeds([of_dot]),
+    }
+    ours = {place: found for place, found in pooled.items() if found is not None}
+    asked: list[int] = []
+
+    def trainings(place: tuple[str, str, str]) -> int:
+        asked.append(trainings_behind(ours)(place))
+        return asked[-1]
+
+    direction = Direction("more", "§5", Side("base", "weighted tau"), Side("base", "weighted tau", "bilstm+dot"))
+    [found] = examine(
+        [direction], "sst_jw", MODEL, estimates(ours), printed_by("wen2022", "sst_jw"), trainings=trainings
+    )
+    assert asked == [3, 1]
+    assert "trainings" not in found.decides  # the fewest count: by texts alone
+
+
+@pytest.mark.parametrize(
+    ("strength", "jsd", "statuses"),
+    [
+        ("6e-4", 0.26, {"not comparable"}),  # theirs .513
+        ("6e-4", 0.45, {"within"}),
+        ("1e-4", 0.02, {"within"}),  # theirs .064: near, too
+    ],
+)
+def test_an_adversary_that_is_near_where_theirs_is_far_is_not_comparable(
+    strength: str, jsd: float, statuses: set[str]
+) -> None:
+    variant = f"adversary, lambda={float(strength):g}"
+    cells = [Cell(variant, name, value, 0, 1, n=600) for name, value in (("f1", 0.82), ("tvd", 0.035), ("jsd", jsd))]
+    compared = compare("wiegreffe2019", {("sst_jw", MODEL): {0: cells}}, {"Table 5": 0.1})
+    found = [c for c in compared if c.ours is not None and c.theirs.table == "Table 5"]
+    assert [c.theirs.measure for c in found] == ["f1", "tvd", "jsd"]
+    assert {c.status for c in found} == statuses
+    assert all(("not far from the base, where theirs is" in c.reason) == (c.status == "not comparable") for c in found)

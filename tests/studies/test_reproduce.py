@@ -19,7 +19,7 @@ from attentest.engine.plan import Step
 from attentest.files import read_json
 from attentest.studies.directions import Direction, Side
 from attentest.studies.reproduction import plan
-from attentest.studies.reproduction.harvest import left_of, mark_stale, needed_by
+from attentest.studies.reproduction.harvest import count_stale, left_of, mark_stale, needed_by
 from attentest.studies.reproduction.rows import OurRow, read_rows, read_units, write_rows
 from attentest.studies.reproduction.units import Group, plan_group
 from attentest.studies.schema import Study
@@ -52,6 +52,15 @@ def planned(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> Group:
 
 def work(group: Group, folder: Path) -> Work:
     return Work(group, left_of(group, folder), 0, {})
+
+
+def marked(group: Group, folder: Path) -> int:
+    """How many rows are stale, which is the same before that is written down and after."""
+    before = count_stale(group, folder)
+    mark_stale(group, folder)
+    assert count_stale(group, folder) == before
+    assert sum(bool(row.stale) for row in read_rows(folder, PAPER)) == before
+    return before
 
 
 @pytest.fixture
@@ -88,7 +97,7 @@ def test_an_interrupted_run_keeps_what_is_finished_and_resumes(
         assert len(took) == 2  # the corpus and the training
         assert units[unit.place].seconds == pytest.approx(sum(took), rel=1e-4, abs=1e-3)
     assert left_of(group, finished) == []
-    assert mark_stale(group, finished) == 0
+    assert marked(group, finished) == 0
 
 
 def test_what_has_changed_is_said_and_run_again(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,21 +107,46 @@ def test_what_has_changed_is_said_and_run_again(finished: Path, monkeypatch: pyt
     }
     for why, change in changes.items():
         group = planned(monkeypatch, **change)
-        assert mark_stale(group, finished) == 2
+        assert marked(group, finished) == 2
         assert {row.stale for row in read_rows(finished, PAPER)} == {why}
         assert len(left_of(group, finished)) == 2
     group = planned(monkeypatch)
-    assert mark_stale(group, finished) == 0  # as it was
+    assert marked(group, finished) == 0  # as it was
     other = [replace(row, key="made by other code") for row in read_rows(finished, PAPER)]
     write_rows(finished, PAPER, other)
-    assert mark_stale(group, finished) == 2
+    assert marked(group, finished) == 2
     assert {row.stale for row in read_rows(finished, PAPER)} == {"code"}
+
+
+def test_rows_of_seeds_that_are_not_planned_are_stale_with_the_others(
+    finished: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group, rows = planned(monkeypatch), read_rows(finished, PAPER)
+    more = [replace(rows[0], seed=seed, key=f"of seed {seed}") for seed in (3, 4)]
+
+    def stale(rows: Sequence[OurRow]) -> dict[int, str]:
+        write_rows(finished, PAPER, rows)
+        mark_stale(group, finished)
+        return {row.seed: row.stale for row in read_rows(finished, PAPER)}
+
+    assert stale([*rows, *more]) == {0: "", 1: "", 3: "", 4: ""}
+    by_other_code = [replace(row, key="made by other code") for row in rows]
+    assert stale([*by_other_code, *more]) == {0: "code", 1: "code", 3: "code", 4: "code"}
+    assert stale([*rows, *(replace(row, stale="code") for row in more)]) == {0: "", 1: "", 3: "code", 4: "code"}
+    assert stale([*rows, replace(more[0], settings="other")])[3] == "settings"
+
+
+def test_what_is_left_is_told_without_writing_anything(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = planned(monkeypatch, training={**TOY.training, "epochs": 2})
+    before = {path.name: path.read_bytes() for path in finished.iterdir()}
+    assert count_stale(group, finished) == 2
+    assert {path.name: path.read_bytes() for path in finished.iterdir()} == before
 
 
 def test_rows_of_a_model_that_is_gone_are_removed(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = [replace(row, unit="another") for row in read_rows(finished, PAPER)]
     write_rows(finished, PAPER, [*gone, *read_rows(finished, PAPER), f1(0, 0.8)])
-    assert mark_stale(planned(monkeypatch), finished) == 0
+    assert marked(planned(monkeypatch), finished) == 0
     assert [(row.corpus, row.unit == "another") for row in read_rows(finished, PAPER)] == [
         ("planted", False),
         ("planted", False),
@@ -179,6 +213,6 @@ def test_a_damaged_table_is_a_message(tmp_path: Path, capsys: pytest.CaptureFixt
     folder = written(tmp_path / "tables", [f1(0, 0.8)])
     (folder / "wiegreffe2019.csv").write_text("a,b\n", encoding="utf-8")
     places = ["--store", str(tmp_path / "store"), "--data-dir", str(tmp_path), "--page", str(tmp_path / "page.md")]
-    assert reproduce.main([PAPER, "--left", *places, "--folder", str(folder)]) == 2
+    assert reproduce.main([PAPER, *places, "--folder", str(folder)]) == 2
     assert "wiegreffe2019.csv is damaged: its first line must be" in capsys.readouterr().err
     assert not (tmp_path / "page.md").exists()

@@ -96,7 +96,8 @@ def test_rows_of_other_code_are_shown_as_stale(tmp_path: Path) -> None:
     folder = written(tmp_path / "t", [f1(0, 0.82, stale="code")])
     assert base_f1(folder).stale == "code"
     assert "within † (code)" in markdown(folder)
-    assert "1 cells are stale" in markdown(folder)
+    assert "1 cells are stale (†) and count as not run" in markdown(folder)
+    assert "| wiegreffe2019 | sst_jw | 58 | 58 | 0 | 0 | 0 | 0 | 58 | 0 | 1 |" in markdown(folder)
 
 
 def test_a_stale_strength_is_known_however_it_is_written(tmp_path: Path) -> None:
@@ -120,7 +121,9 @@ def test_a_cell_outside_has_its_reason_or_is_unexplained(tmp_path: Path) -> None
     bare = markdown(written(tmp_path / "bare", rows))
     assert "### Without a reason (1)\n\n- wiegreffe2019, Table 2, sst_jw, bilstm+additive, base, f1: -0.131" in bare
     told = markdown(written(tmp_path / "told", rows, reasons=OUTSIDE))
-    assert "### The vectors are smaller\n\nShown by: `attentest train`\n\n- wiegreffe2019, Table 2, sst_jw" in told
+    assert (
+        "### wiegreffe2019, sst_jw: The vectors are smaller\n\nShown by: `attentest train`\n\n- " in told
+    )
     assert "Without a reason" not in told
     near = markdown(written(tmp_path / "near", [f1(0, 0.83)], reasons=OUTSIDE))
     assert "None so far." in near

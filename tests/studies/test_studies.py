@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -127,7 +128,7 @@ def test_a_whole_study(tmp_path: Path) -> None:
     assert ("frozen", "delta accuracy") in cells
     assert ("sparsegen, lambda varied", "correlation of lambda with entropy of gradient") in cells
     assert "Budget: standard." in (out / "summary.md").read_text(encoding="utf-8")
-    claimed = [d for paper in PAPERS for d in find_study(paper).directions if d.is_about("single")]
+    claimed = [d for paper in PAPERS for d in find_study(paper).directions if d.is_about("sst_jw", "single")]
     sides = [side for d in claimed for side in (d.more, d.less)]
     named = {(side.variant, side.measure) for side in sides if side.number is None}
     not_here = {("adversary, far", "f1 gain over base")}  # none gets far in two epochs
@@ -379,6 +380,11 @@ directions:
         (("source: here", "sources: here"), "line 4: 'sources' is not known in directions.0; .*'source'"),
         (("    source: here\n", ""), "line 3: a direction has .*; source is missing"),
         (("{variant: a, measure: f1}", "{variant: a}"), "line 5: more must be a number, or a variant and a measure"),
+        (
+            ("    source: here\n", "    source: here\n    corpora: [mars]\n"),
+            "'mars' is not known in directions.0.corpora",
+        ),
+        (("    source: here\n", "    source: here\n    corpora: 3\n"), "corpora must be a list of names"),
         (("    source: here\n", "    source: here\n    task: pairs\n"), "task must be one of single, pair, generation"),
         (("model: other", "modle: other"), "line 6: 'modle' is not known .*'model'"),
         (("  - says: a is more than b\n", "  - \n"), "directions"),
@@ -404,6 +410,10 @@ def test_what_a_difference_says() -> None:
     assert math.isnan(replication.theirs)
     close = cells((0.8, 0.75, 0.85), (0.79, 0.74, 0.84))
     swapped = Direction("1 is more than 0", "here", Side("1", "f1"), Side("0", "f1"))
+    assert direction.is_about("sst", "single")
+    elsewhere = replace(direction, task="single", corpora=("imdb",))
+    told = [elsewhere.is_about(*about) for about in (("imdb", "single"), ("imdb", "pair"), ("sst", "single"))]
+    assert told == [True, False, False]
     against_number = Direction("0 is above 0.9", "here", Side("0", "f1"), Side(number=0.9))
     missing = Direction("0 is more than 2", "here", Side("0", "f1"), Side("2", "f1"))
     found = {

@@ -163,8 +163,8 @@ def read_reproduction(folder: Path) -> Reproduction:
         _check_variation(reason, variations)
     by_paper = {paper: _varied(paper, variations, varied) for paper in PAPERS}
     papers = [paper_state(paper, read_rows(folder, paper), reasons, by_paper[paper]) for paper in PAPERS]
-    outside = [cell for paper in papers for cell in paper.cells if cell.status == OUTSIDE]
-    used = {reason for cell in outside if (reason := reasons.of(OUTSIDE, cell.theirs)) is not None}
+    outside = [cell.theirs for paper in papers for cell in paper.cells if cell.status == OUTSIDE]
+    used = {reasons.of(OUTSIDE, cell) for cell in outside}
     unused = [reason for reason in reasons.by_kind.get(OUTSIDE, ()) if reason not in used]
     tried = [one for paper in papers for one in _tried(paper, by_paper[paper.paper])]
     return Reproduction(papers, list(read_units(folder).values()), unused, tried)
