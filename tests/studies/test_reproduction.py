@@ -121,9 +121,7 @@ def test_a_cell_outside_has_its_reason_or_is_unexplained(tmp_path: Path) -> None
     bare = markdown(written(tmp_path / "bare", rows))
     assert "### Without a reason (1)\n\n- wiegreffe2019, Table 2, sst_jw, bilstm+additive, base, f1: -0.131" in bare
     told = markdown(written(tmp_path / "told", rows, reasons=OUTSIDE))
-    assert (
-        "### wiegreffe2019, sst_jw: The vectors are smaller\n\nShown by: `attentest train`\n\n- " in told
-    )
+    assert "### wiegreffe2019, sst_jw: The vectors are smaller\n\nShown by: `attentest train`\n\n- " in told
     assert "Without a reason" not in told
     near = markdown(written(tmp_path / "near", [f1(0, 0.83)], reasons=OUTSIDE))
     assert "None so far." in near
