@@ -214,6 +214,8 @@ def test_what_is_other_for_an_encoder_or_a_corpus(tmp_path: Path) -> None:
         ({"rows_on": {"other": 100}}, "'other' is not known"),
         ({"rows_on": {"planted": 1.5}}, "a whole number"),
         ({"rows_on": {"planted": None}}, "a whole number"),
+        ({"texts_on": {"other": 100}}, "'other' is not known"),
+        ({"texts_on": {"planted": 0}}, "a whole number of at least 1"),
         ({"budgets": {"quick": {"rows_on": {"other": 100}}}}, "'other' is not known"),
         ({"experiments": {"seeds": {"models": "bilstm"}}}, "a list of names"),
         ({"trials": {"permutation": {"site": "all"}}}, "another than all"),

@@ -359,6 +359,26 @@ def test_rows_may_be_limited_otherwise_for_one_corpus(tmp_path: Path) -> None:
     assert limits("small", 60) == {"planted": 60, "babi1-generated": 60}  # by hand is for all
 
 
+def test_texts_may_be_limited_otherwise_for_one_corpus(tmp_path: Path) -> None:
+    content = {
+        "corpora": ["planted", "babi1-generated"],
+        "columns": {"rows": 200},
+        "models": [{"decoder": "context"}, {}],
+        "trials": ["permutation"],
+        "texts": 30,
+        "texts_on": {"planted": 20},
+        "budgets": {"small": {"texts": 10, "texts_on": {"babi1-generated": 5}}},
+    }
+    study = read_study(written(tmp_path, content))
+
+    def limits(budget: str) -> list[int]:
+        steps = plan_study(study, budget).plan
+        return [step.settings["texts"] for step in steps if step.name.startswith("permutation of ")]
+
+    assert limits("paper") == [20, 30]
+    assert limits("small") == [20, 5]
+
+
 def test_a_corpus_may_be_named_without_its_preparation() -> None:
     study = Study("mine", corpora=("planted_jw",))
     with pytest.raises(attentest.InputError, match="'planted_jw'"):

@@ -35,7 +35,17 @@ from attentest.studies.results import (
     Failure,
     ResultRef,
 )
-from attentest.studies.schema import ALL_SITES, BUDGETS, LEAST, OF_MODELS, OF_PLACE, OLD_BUDGETS, WHOLE, Study
+from attentest.studies.schema import (
+    ALL_SITES,
+    BUDGETS,
+    LEAST,
+    LIMITS_ON,
+    OF_MODELS,
+    OF_PLACE,
+    OLD_BUDGETS,
+    WHOLE,
+    Study,
+)
 from attentest.text.installed_vectors import located
 from attentest.text.settings import TextSettings
 from attentest.text.vectors import PACKAGED, check_vectors
@@ -134,7 +144,8 @@ def with_budget(study: Study, budget: str) -> Study:
     merged["training"] = {**study.training, **changes.get("training", {})}
     for key in ("trials", "experiments", "training_on", "training_of"):
         merged[key] = _merged(getattr(study, key), changes.get(key, {}))
-    merged["rows_on"] = {**study.rows_on, **changes.get("rows_on", {})}
+    for key in LIMITS_ON:
+        merged[key] = {**getattr(study, key), **changes.get(key, {})}
     merged["experiments_on"] = _experiments_on(study, changes)
     merged["deviations"] = {**study.deviations, **changes.get("deviations", {})}
     return replace(study, **merged)
@@ -191,7 +202,8 @@ def add_corpus(
     models = models_for(study, corpus)
     found.first_models[corpus.name] = model_settings(models[0]).name
     experiments = _merged(study.experiments, study.experiments_on.get(source, {}))
-    here = replace(study, experiments={name: given for name, given in experiments.items() if given is not False})
+    run = {name: given for name, given in experiments.items() if given is not False}
+    here = replace(study, experiments=run, texts=study.texts_on.get(source, study.texts))
     for model in models:
         of_encoder = study.training_of.get(model_settings(model).encoder, {})
         for seed in study.seeds:

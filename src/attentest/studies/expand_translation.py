@@ -42,7 +42,8 @@ def add_translations(found: StudyPlan, source: str, options: Mapping[str, Any], 
             f"{what}: [{example}]."
         )
     experiments = {name: settings for name, settings in study.experiments.items() if is_of_translation(name)}
-    chosen = replace(study, trials=trials, experiments=experiments)
+    texts = study.texts_on.get(source, study.texts)
+    chosen = replace(study, trials=trials, experiments=experiments, texts=texts)
     prepared, corpus = prepare(found, source, options, corpus)
     known = translation_settings()
     usual = {name: value for name, value in study.training.items() if name in known}  # vectors, say, are for others

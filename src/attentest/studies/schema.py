@@ -29,8 +29,8 @@ SITES = ("token", "word", "sentence", ALL_SITES)  # where a trial may look at a 
 OF_PLACE = ("site", "texts")  # where and on how many texts a trial is run: no settings of its own
 OF_MODELS = "models"  # names of the models that an experiment is for: no setting of its own
 BY_NAME = ("training_on", "training_of", "experiments_on")  # what is other for a corpus or an encoder
-ROWS_ON = "rows_on"
 LEAST = {"rows": FEWEST_ROWS, "texts": 1}  # numbers of a study that can be limited, and how far
+LIMITS_ON = {"rows_on": "rows", "texts_on": "texts"}  # another limit for one corpus
 PAPERS = ("jain2019", "serrano2019", "wiegreffe2019", "vashishth2019", "meister2021", "wen2022")
 
 
@@ -55,6 +55,7 @@ class Study:
     rows: int | None = None  # of each corpus at most, evenly from its splits and classes; all if not given
     rows_on: dict[str, int] = field(default_factory=dict)  # another limit for one corpus, by its name
     texts: int | None = None  # test texts that trials examine; all if not given
+    texts_on: dict[str, int] = field(default_factory=dict)  # another number on one corpus, by its name
     trials: dict[str, dict[str, Any]] = field(default_factory=dict)
     experiments: dict[str, dict[str, Any]] = field(default_factory=dict)
     # what is other on one corpus: settings by experiment, or false for one that is not run there
@@ -134,7 +135,7 @@ class _Reader:
         for key, kind in (("corpora", str), ("models", dict), ("seeds", int)):
             if key in found:
                 found[key] = self._listed((key,), found[key], kind)
-        named = ("columns", "training", "budgets", "tolerances", "not_covered", "deviations", ROWS_ON, *BY_NAME)
+        named = ("columns", "training", "budgets", "tolerances", "not_covered", "deviations", *LIMITS_ON, *BY_NAME)
         for key in named:
             if not isinstance(found.get(key, {}), dict):
                 self._refuse((key,), "names with values")
@@ -154,7 +155,7 @@ class _Reader:
             self._check_training(("models", str(place)), model)
         self._check_parts((), found)
         self._check_by_name((), found, found)
-        self._check_rows_on((), found, found)
+        self._check_limits_on((), found, found)
         if "directions" in found:
             given = self._listed(("directions",), found["directions"], dict)
             found["directions"] = tuple(self._direction(str(n), row, found["corpora"]) for n, row in enumerate(given))
@@ -209,12 +210,13 @@ class _Reader:
                 merged.pop(OF_MODELS, None)
                 self._attempt((*where, name), lambda: make_experiment(name, merged).trainings())  # noqa: B023
 
-    def _check_rows_on(self, place: tuple[str, ...], given: dict[str, Any], found: dict[str, Any]) -> None:
-        _check_keys(self.path, self.lines, (*place, ROWS_ON), given.get(ROWS_ON, {}), found["corpora"])
-        for corpus, rows in given.get(ROWS_ON, {}).items():
-            if rows is None:
-                self._refuse((*place, ROWS_ON, corpus), f"a whole number of at least {LEAST['rows']}")
-            self._check_number((*place, ROWS_ON, corpus), rows, LEAST["rows"])
+    def _check_limits_on(self, place: tuple[str, ...], given: dict[str, Any], found: dict[str, Any]) -> None:
+        for key, limited in LIMITS_ON.items():
+            _check_keys(self.path, self.lines, (*place, key), given.get(key, {}), found["corpora"])
+            for corpus, most in given.get(key, {}).items():
+                if most is None:
+                    self._refuse((*place, key, corpus), f"a whole number of at least {LEAST[limited]}")
+                self._check_number((*place, key, corpus), most, LEAST[limited])
 
     def _attempt(self, place: tuple[str, ...], work: Callable[[], object]) -> None:
         try:
@@ -284,7 +286,7 @@ class _Reader:
         _check_keys(self.path, self.lines, ("budgets",), {budget: 0}, (*BUDGETS, *OLD_BUDGETS))
         if not isinstance(changes, dict):
             self._refuse(("budgets", budget), "what it changes")
-        known = (*LEAST, ROWS_ON, "training", *BY_NAME, "trials", "experiments", "seeds", "deviations")
+        known = (*LEAST, *LIMITS_ON, "training", *BY_NAME, "trials", "experiments", "seeds", "deviations")
         _check_keys(self.path, self.lines, ("budgets", budget), changes, known)
         place = ("budgets", budget)
         for key, least in LEAST.items():
@@ -294,11 +296,11 @@ class _Reader:
                 self._attempt((*place, "seeds"), lambda: check_setting("seed", seed))  # noqa: B023
         named = {key: self._named((*place, key), changes.get(key, {})) for key in ("trials", "experiments")}
         merged: dict[str, Any] = {key: changes.get(key, {}) for key in ("training", "training_on", "training_of")}
-        for key in ("deviations", ROWS_ON, *BY_NAME):
+        for key in ("deviations", *LIMITS_ON, *BY_NAME):
             if not isinstance(changes.get(key, {}), dict):
                 self._refuse((*place, key), "names with values")
         self._check_by_name(place, changes, found)
-        self._check_rows_on(place, changes, found)
+        self._check_limits_on(place, changes, found)
         for key, parts in named.items():
             _check_keys(self.path, self.lines, (*place, key), parts, found.get(key, {}))
             merged[key] = {name: {**found[key][name], **settings} for name, settings in parts.items()}

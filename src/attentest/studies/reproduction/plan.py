@@ -57,7 +57,7 @@ def settings_of(study: Study, model: Mapping[str, Any]) -> str:
         "model": dict(model),
         "training": {**study.training, **study.training_on.get(corpus, {}), **encoder},
         "rows": study.rows_on.get(corpus, study.rows),
-        "texts": study.texts,
+        "texts": study.texts_on.get(corpus, study.texts),
         "trials": study.trials,
         "experiments": study.experiments,
         "here": study.experiments_on.get(corpus, {}),
