@@ -79,6 +79,9 @@ def test_a_plan_runs_once_and_its_results_stay(tmp_path: Path) -> None:
     longer = run_plan(chain(tmp_path, 1, 2, 3, 4), store, Here(store))  # another plan with the same beginning
     assert (longer.done, longer.reused) == (1, 3)
     assert ran(tmp_path) == [1, 2, 3, 4]
+    five = list(chain(tmp_path, 1, 2, 3, 4, 5))
+    some = run_plan(chain(tmp_path, 1, 2, 3, 4, 5), store, Here(store), targets=five[1:2])
+    assert (some.done, some.reused) == (0, 2)  # the others are neither done nor asked
 
 
 def test_keys_hang_on_settings_inputs_and_code() -> None:

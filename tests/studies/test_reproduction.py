@@ -131,6 +131,8 @@ def test_reasons_of_missing_data_and_of_what_is_not_comparable(tmp_path: Path) -
     reasons = 'no data:\n  - {corpus: cnn, why: no texts}\nnot comparable:\n  - {table: Table 2, why: "other, data"}\n'
     folder = written(tmp_path / "t", [f1(0, 0.83)], reasons=reasons)
     assert (base_f1(folder).status, base_f1(folder).reason) == ("not comparable", "other, data")
+    assert not base_f1(folder).allowed
+    assert "| wiegreffe2019 | sst_jw | 58 | 57 | 0 | 0 | 0 | 1 | 57 | 0 | 1 |" in markdown(folder)
     by_corpus = {c.theirs.corpus: (c.status, c.reason) for c in read_reproduction(folder).cells}
     assert by_corpus["cnn"] == ("no data", "no texts")
     assert by_corpus["diabetes"] == ("no data", "the corpus is not public")

@@ -91,13 +91,17 @@ def test_several_adversaries_of_a_strength(
     assert cells[("adversary, lambda=0.5", "f1")] == pytest.approx(far[0].metrics["f1"])  # the paper has one
 
 
-def test_the_frozen_adversary_that_counts_is_chosen_on_dev(
-    run: attentest.Run, adversaries: list[attentest.Run], tmp_path: Path
+@pytest.mark.parametrize("label", ["frozen", "unfrozen"])
+def test_the_frozen_and_the_unfrozen_adversary_that_count_are_chosen_on_dev(
+    run: attentest.Run, adversaries: list[attentest.Run], tmp_path: Path, label: str
 ) -> None:
-    strengths = {"frozen_strengths": [1.0, 0.01, 0.1]}
+    other = "unfrozen" if label == "frozen" else "frozen"
+    strengths = {f"{label}_strengths": [1.0, 0.01, 0.1], f"{other}_strengths": [0.5]}
     for name, far, chosen in (("some", (0.1, 0.5, 0.6), 1), ("none", (0.1, 0.3, 0.2), 1)):
         trained = [told(one, tmp_path / f"{name} {n}", jsd=far[n]) for n, one in enumerate(adversaries[:3])]
-        runs = dict(zip(("frozen 0.01", "frozen 0.1", "frozen 1"), trained, strict=True))
-        found = make_experiment("frozen", strengths).conclude(runs | {BASE: run, "unfrozen": run}, {})
+        runs = dict(zip((f"{label} 0.01", f"{label} 0.1", f"{label} 1"), trained, strict=True))
+        experiment = make_experiment("frozen", strengths)
+        assert {one.label for one in experiment.trainings()} == {*runs, f"{other} 0.5"}
+        found = experiment.conclude(runs | {BASE: run, f"{other} 0.5": adversaries[0]}, {})
         expected = difference(run, trained[chosen]).jsd.mean()
-        assert found.conclusion.summary["JSD, frozen"].value == pytest.approx(expected)
+        assert found.conclusion.summary[f"JSD, {label}"].value == pytest.approx(expected)

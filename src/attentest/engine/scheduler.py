@@ -71,7 +71,7 @@ def run_plan(
             watcher.note(sentence)
     steps = plan.needed(wanted, done)
     schedule = _Schedule(plan, store, watchers, done, {step.key: step for step in steps})
-    schedule.outcome.reused = len(plan) - len(steps)
+    schedule.outcome.reused = len(plan.needed(wanted, set())) - len(steps)  # not what other targets stand on
     for watcher in watchers:
         watcher.begins(steps, schedule.outcome.reused)
     try:

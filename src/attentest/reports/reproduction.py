@@ -66,7 +66,7 @@ def reproduction_report(folder: Path) -> Report:
 
 def _lead(found: Reproduction) -> str:
     cells = found.cells
-    allowed = sum(cell.status != NO_DATA for cell in cells)
+    allowed = sum(cell.allowed for cell in cells)
     compared = sum(cell.standing in COMPARED for cell in cells)
     within = sum(cell.standing == WITHIN for cell in cells)
     return (

@@ -21,17 +21,18 @@ from attentest.trials.cells import Cell, cell, with_jsd
 from attentest.trials.charts import interval, intervals
 from attentest.trials.stored import StoredFinding
 
-MOVED = ("frozen", "unfrozen")  # adversaries
+FROZEN, UNFROZEN = MOVED = ("frozen", "unfrozen")  # adversaries
+STRENGTHS = (0.01, 0.1, 1.0)
 
 
 @dataclass(frozen=True)
 class Frozen(Experiment):
     """Adversaries (Wiegreffe & Pinter 2019): `frozen` has the base's encoder and decoder, a new attention, `unfrozen`
-    is a new model with λ = `strength`.
+    is a new model.
 
-    Meister et al. 2021 do not state λ. With the rest frozen a weak one stays with the base's weights, so several are
-    tried, and the weakest that is further away than a JSD of `far` on dev counts, or else the one furthest away. The
-    base's own weights would be no start: the divergence from them is least there, so that nothing moves.
+    Meister et al. 2021 do not state λ, and a weak one stays with the base's weights, so several are tried of each: the
+    weakest that is further away than a JSD of `far` on dev counts, or else the one furthest away. The base's own
+    weights would be no start: the divergence from them is least there, so that nothing moves.
     """
 
     name: ClassVar[str] = "frozen"
@@ -44,11 +45,11 @@ class Frozen(Experiment):
         "the weights were moved, so read the accuracy together with the JSD."
     )
 
-    strength: float = setting(0.01, "Strength λ of the unfrozen adversary.", least=0)
     frozen_strengths: tuple[float, ...] = setting(
-        (0.01, 0.1, 1.0), "Strengths λ to try with everything but the attention frozen.", least=0
+        STRENGTHS, "Strengths λ to try with everything but the attention frozen.", least=0
     )
-    far: float = setting(FAR, "Mean JSD on dev above which a frozen adversary counts as far away.")
+    unfrozen_strengths: tuple[float, ...] = setting(STRENGTHS, "Strengths λ to try with a new model.", least=0)
+    far: float = setting(FAR, "Mean JSD on dev above which an adversary counts as far away.")
     epochs: int = setting(40, "Maximum number of epochs of each training.", least=1, most=1_000_000)
     patience: int = setting(10, "Epochs without a lower loss before training stops.", least=1, most=1_000_000)
 
@@ -56,38 +57,38 @@ class Frozen(Experiment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not self.frozen_strengths:
-            raise InputError("frozen_strengths is empty; give at least one strength λ.")
+        for label, strengths in self._strengths().items():
+            if not strengths:
+                raise InputError(f"{label}_strengths is empty; give at least one strength λ.")
+
+    def _strengths(self) -> dict[str, tuple[float, ...]]:
+        return {FROZEN: self.frozen_strengths, UNFROZEN: self.unfrozen_strengths}
 
     def trainings(self) -> list[Training]:
-        how = (self.epochs, self.patience, self.dev_epochs)
-        settings = adversary_settings(self.strength, *how)
         kept = ["embedding", "encoder", "decoder"]
-        frozen = {"freeze": kept, "take": kept}
-        return [
-            *(
-                Training(
-                    f"frozen {strength:g}",
-                    adversary_settings(strength, *how) | frozen,
-                    start=BASE,
-                    base=BASE,
-                )
-                for strength in self.frozen_strengths
-            ),
-            Training("unfrozen", settings, base=BASE),
-        ]
+        found = []
+        for label, strengths in self._strengths().items():
+            for strength in strengths:
+                settings = adversary_settings(strength, self.epochs, self.patience, self.dev_epochs)
+                if label == FROZEN:
+                    own = settings | {"freeze": kept, "take": kept}
+                    found.append(Training(_run(label, strength), own, start=BASE, base=BASE))
+                else:
+                    found.append(Training(_run(label, strength), settings, base=BASE))
+        return found
 
-    def _chosen(self, runs: Mapping[str, Run]) -> str:
-        """The frozen adversary that counts."""
-        labels = [f"frozen {strength:g}" for strength in sorted(self.frozen_strengths)]
+    def _chosen(self, runs: Mapping[str, Run], label: str) -> Run:
+        """The adversary that counts."""
+        labels = [_run(label, strength) for strength in sorted(self._strengths()[label])]
         found = {label: on_dev([runs[label]]) for label in labels}
-        return next((label for label in labels if found[label].jsd > self.far), furthest_on_dev(found))
+        far = (label for label in labels if found[label].jsd > self.far)
+        return runs[next(far, furthest_on_dev(found))]
 
     def conclude(self, runs: Mapping[str, Run], findings: Mapping[str, StoredFinding]) -> Result:
         base = scores(runs[BASE])["accuracy"]
         cells: list[Cell] = []
         rows, summary = [], {"accuracy, base": base}
-        chosen = {"frozen": runs[self._chosen(runs)], "unfrozen": runs["unfrozen"]}
+        chosen = {label: self._chosen(runs, label) for label in MOVED}
         for label, run in chosen.items():
             apart, found = difference(runs[BASE], run), scores(run)
             moved = mean(apart.jsd, (0, LARGEST_JSD))
@@ -101,8 +102,9 @@ class Frozen(Experiment):
         answer = (
             f"The base has an accuracy of {base}. With attention moved by a JSD of "
             f"{summary['JSD, frozen'].value:.2f} and everything else frozen (λ = "
-            f"{chosen['frozen'].record.training.strength:g}), it is {summary['accuracy, frozen']}; with attention "
-            f"moved by {summary['JSD, unfrozen'].value:.2f} in a new model, {summary['accuracy, unfrozen']}."
+            f"{chosen[FROZEN].record.training.strength:g}), it is {summary['accuracy, frozen']}; with attention "
+            f"moved by {summary['JSD, unfrozen'].value:.2f} in a new model (λ = "
+            f"{chosen[UNFROZEN].record.training.strength:g}), {summary['accuracy, unfrozen']}."
         )
         return Result(pa.Table.from_pylist(rows), Conclusion(answer, summary), cells)
 
@@ -124,3 +126,7 @@ class Frozen(Experiment):
                 "model",
             ),
         }
+
+
+def _run(label: str, strength: float) -> str:
+    return f"{label} {strength:g}"

@@ -55,7 +55,7 @@ def markdown(folder: Path) -> str:
 
 def _summary(found: Reproduction) -> str:
     cells = found.cells
-    allowed = [cell for cell in cells if cell.status != NO_DATA]
+    allowed = [cell for cell in cells if cell.allowed]
     compared = [cell for cell in cells if cell.standing in COMPARED]
     within, uncomparable = (sum(cell.standing == one for cell in cells) for one in (WITHIN, NOT_COMPARABLE))
     fixed = sum(cell.compared.within_convention for cell in compared)
@@ -98,7 +98,7 @@ def _count_line(paper: str, corpus: str, cells: Sequence[CellState]) -> str:
     by = Counter(cell.standing for cell in cells)
     seeds = sorted({cell.compared.ours.seeds for cell in cells if cell.compared.ours is not None})
     trainings = "" if not seeds else f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]}–{seeds[-1]}"
-    allowed, compared = len(cells) - by[NO_DATA], by[WITHIN] + by[OUTSIDE]
+    allowed, compared = sum(cell.allowed for cell in cells), by[WITHIN] + by[OUTSIDE]
     counts = (len(cells), allowed, compared, *(by[one] for one in (WITHIN, OUTSIDE, NOT_COMPARABLE, NOT_RUN, NO_DATA)))
     return _line(paper, corpus, *counts, trainings)
 

@@ -115,6 +115,12 @@ class CellState:
         return NOT_RUN if self.stale else self.status
 
     @property
+    def allowed(self) -> bool:
+        """Whether the data at hand have what the cell is about: not where a reason says that theirs are of other data."""
+        of_other_data = self.status == NOT_COMPARABLE and self.compared.status != NOT_COMPARABLE
+        return self.status != NO_DATA and not of_other_data
+
+    @property
     def told(self) -> str:
         """The reason, and what shows it."""
         if self.tested is None or not self.tested.counts:
