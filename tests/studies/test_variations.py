@@ -78,8 +78,8 @@ def test_what_goes_of_a_difference(tmp_path: Path, value: float, share: float, w
 def test_the_page_shows_the_varied_figures(tmp_path: Path) -> None:
     page = markdown(folder_with(tmp_path, 0.7, 0.81, 0.83))
     assert (
-        "### wiegreffe2019, sst_jw: Vectors are smaller\n\nVariation `larger`: 300 dimensions instead of 50. Of the 1 "
-        in page
+        "### wiegreffe2019, sst_jw: Vectors are smaller (tested: explains 1 of 1)\n\n"
+        "Variation `larger`: 300 dimensions instead of 50. Of the 1 " in page
     )
     assert "cells that it has, 1 come into their tolerance and 0 leave it." in page
     line = "| Table 2 | sst_jw | bilstm+additive | base | f1 | 0.831 | 0.7000 | 0.8200 ± 0.0141 | 2 | 92 % | within |"
@@ -87,7 +87,9 @@ def test_the_page_shows_the_varied_figures(tmp_path: Path) -> None:
     assert (
         "1 were computed again with something changed (a *variation*): 1 are then within their tolerance and at" in page
     )
-    assert "(a *variation*): 0 are then within" in markdown(folder_with(tmp_path, 0.7, 0.77))
+    refuted = markdown(folder_with(tmp_path, 0.7, 0.77))
+    assert "(a *variation*): 0 are then within" in refuted
+    assert "Vectors are smaller (tested: explains none of 1)" in refuted
 
 
 def test_a_difference_that_grows_is_shown_as_such(tmp_path: Path) -> None:
@@ -111,6 +113,7 @@ def test_what_explains_a_cell(tmp_path: Path, usual: float, changed: float, expl
 
 def test_a_variation_that_was_not_run_shows_nothing(tmp_path: Path) -> None:
     page = markdown(folder_with(tmp_path, 0.7))
+    assert "### wiegreffe2019, sst_jw: Vectors are smaller\n" in page
     assert "| not run yet |" in page
     assert "0 were computed again" in page
 

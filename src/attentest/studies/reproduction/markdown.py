@@ -266,9 +266,12 @@ def _moves(tried: Tried) -> str:
 
 def _explained(reason: str, experiment: str, cells: Sequence[CellState], tried: Sequence[Tried]) -> Iterator[str]:
     places = dict.fromkeys(f"{cell.theirs.paper}, {cell.theirs.corpus}" for cell in cells)
-    yield f"### {'; '.join(places)}: {reason.rstrip('.')}"
-    yield ""
     tested = [cell for cell in cells if cell.tested is not None]
+    explained = sum(cell.tested is not None and cell.tested.explains for cell in tested)
+    run = any(cell.tested is not None and cell.tested.counts for cell in tested)
+    counted = f" (tested: explains {explained or 'none'} of {len(tested)})" if run else ""
+    yield f"### {'; '.join(places)}: {reason.rstrip('.')}{counted}"
+    yield ""
     if not tested:
         yield f"Shown by: {experiment}"
         yield ""
@@ -278,8 +281,8 @@ def _explained(reason: str, experiment: str, cells: Sequence[CellState], tried: 
     assert tested[0].tested is not None
     variation = tested[0].tested.variation
     moved = next((one for one in tried if one.variation == variation and one.tested), None)
-    counted = "" if moved is None else f" Of {_moves(moved)}."
-    yield f"Variation `{variation.name}`: {variation.says}{counted}" + (f" {experiment}" if experiment else "")
+    moves = "" if moved is None else f" Of {_moves(moved)}."
+    yield f"Variation `{variation.name}`: {variation.says}{moves}" + (f" {experiment}" if experiment else "")
     yield ""
     heads = ("table", "corpus", "model", "variant", "measure", "published", "ours", "with the change", "trainings")
     yield from _table_head((*heads, "of the difference gone", "now"))

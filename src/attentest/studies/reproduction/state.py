@@ -116,7 +116,7 @@ class CellState:
 
     @property
     def allowed(self) -> bool:
-        """Whether the data at hand have what the cell is about: not where a reason says that theirs are of other data."""
+        """Whether the data at hand have what the cell is about; what a reason calls not comparable is of other data."""
         of_other_data = self.status == NOT_COMPARABLE and self.compared.status != NOT_COMPARABLE
         return self.status != NO_DATA and not of_other_data
 
