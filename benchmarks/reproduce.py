@@ -24,15 +24,17 @@ from attentest.errors import unknown_name
 from attentest.studies import PAPERS
 from attentest.studies.published import same_corpus
 from attentest.studies.reproduction.harvest import Harvest, Keep, count_stale, keep, left_of, mark_stale, needed_by
-from attentest.studies.reproduction.markdown import write_page
+from attentest.studies.reproduction.markdown import markdown, write_page
 from attentest.studies.reproduction.plan import paper_study
 from attentest.studies.reproduction.rows import read_units
 from attentest.studies.reproduction.units import Group, Unit, plan_group
 from attentest.studies.reproduction.variations import (
     FILE,
     Variation,
+    count_varied_stale,
     keep_varied,
     left_of_variation,
+    mark_varied,
     plan_variation,
     read_variations,
     remove_varied,
@@ -42,11 +44,12 @@ ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "reproduction"
 PAGE = ROOT / "docs" / "reproduction.md"
 VARIATIONS = "variations"
+PAGE_ITSELF = "the page"
 
 
 @dataclass
 class Work:
-    """What is to do of one paper on one corpus, or of a variation of it."""
+    """What is left of one paper on one corpus, or of a variation of it."""
 
     group: Group
     left: list[Unit]
@@ -59,6 +62,11 @@ class Work:
     @property
     def seconds(self) -> float:
         return sum(self.steps.values())
+
+    @property
+    def part(self) -> str:
+        """Of the whole reproduction."""
+        return self.group.paper if self.variation is None else VARIATIONS
 
     @property
     def name(self) -> str:
@@ -94,9 +102,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _reproduce(given: argparse.Namespace) -> int:
+    _check(given)
     store, told = Store(given.store), Told()
     known = read_variations(given.folder)
     variations = chosen_variations(given.only, known)
+    if given.page is not None:
+        markdown(given.folder)  # what it is made from is read before anything that takes long
     if not given.left:
         remove_varied(known, given.folder)
     found = [_work(paper, corpus, store, given, told) for paper, corpus in chosen(given.only)]
@@ -104,7 +115,7 @@ def _reproduce(given: argparse.Namespace) -> int:
     # the quickest first: an hour leaves as many figures as it can
     works = sorted((work for work in found if work is not None), key=lambda work: work.seconds)
     _print_left(works, told, given.workers)
-    code = 0 if works else 2
+    code = 2 if told.missing else 0
     if not given.left:
         if not given.only:  # their steps are not collected
             store.register(given.folder, [step.key for work in works for step in work.group.plan])
@@ -113,8 +124,7 @@ def _reproduce(given: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print("\nInterrupted. Finished figures are kept; run the same command again to resume.", file=sys.stderr)
             code = 130
-        if given.page is not None:
-            write_page(given.folder, given.page)
+        _show(given, told)
     for name, why in told.failed.items():
         print(f"failed: {name}: {why}", file=sys.stderr)
     return code or bool(told.failed)
@@ -162,9 +172,12 @@ def _work_of_variation(variation: Variation, store: Store, given: argparse.Names
     except attentest.InputError as error:
         told.missing[f"{VARIATIONS}/{variation.name}"] = str(error)
         return None
+    if not given.left:
+        mark_varied(variation, group, given.folder)
     left = left_of_variation(variation, group, given.folder)
     there = {step.key for step in group.plan if store.has(step.key)}
-    return Work(group, left, 0, _steps(group, left, there), variation=variation)
+    stale = count_varied_stale(variation, group, given.folder)
+    return Work(group, left, stale, _steps(group, left, there), variation=variation)
 
 
 def _work(paper: str, corpus: str, store: Store, given: argparse.Namespace, told: Told) -> Work | None:
@@ -196,12 +209,13 @@ def _print_left(works: Sequence[Work], told: Told, workers: int | None) -> None:
     for work in works:
         print(work.told(pace))
     for name, why in told.missing.items():
-        print(f"{name}: cannot be run: {why}")
-    for paper in dict.fromkeys(work.group.paper for work in works):
-        of_paper = _together([work for work in works if work.group.paper == paper])
-        print(f"{paper}: {_time(pace * of_paper)} left in all")
+        print(f"{name}: cannot be run: {why}", file=sys.stderr)
+    for name in dict.fromkeys(work.part for work in works):
+        of_part = _together([work for work in works if work.part == name])
+        print(f"{name}: {_time(pace * of_part)} left in all")
     total, cores = pace * _together(works), workers or os.cpu_count() or 1
-    print(f"all: {_time(total)} left on one core, {_time(total / cores)} on {cores}", flush=True)
+    without = f", without {len(told.missing)} that cannot be run" if told.missing else ""
+    print(f"all: {_time(total)} left on one core, {_time(total / cores)} on {cores}{without}", flush=True)
 
 
 def _together(works: Sequence[Work]) -> float:
@@ -213,8 +227,27 @@ def _run(works: Sequence[Work], store: Store, given: argparse.Namespace, told: T
     for work in works:
         if work.left:
             told.failed |= run_work(work, store, lambda store: LocalPool(store, given.workers), given.folder)
-            if given.page is not None:
-                write_page(given.folder, given.page)
+            _show(given, told)
+
+
+def _show(given: argparse.Namespace, told: Told) -> None:
+    """A page that cannot be written now, after an edit of what it is made from, ends no run."""
+    told.failed.pop(PAGE_ITSELF, None)
+    try:
+        if given.page is not None:
+            write_page(given.folder, given.page)
+    except (attentest.InputError, OSError) as error:
+        told.failed[PAGE_ITSELF] = str(error)
+
+
+def _check(given: argparse.Namespace) -> None:
+    for name in ("seeds", "workers"):
+        value = getattr(given, name)
+        if value is not None and value < 1:
+            raise attentest.InputError(f"{name} is {value}; it must be at least 1.")
+    for folder in [given.folder, *([given.page.parent] if given.page is not None else [])]:
+        if not folder.is_dir():
+            raise attentest.InputError(f"{folder} is no folder; give one that exists.")
 
 
 def run_work(work: Work, store: Store, make_runner: Callable[[Store], Runner], folder: Path) -> dict[str, str]:

@@ -186,8 +186,10 @@ def test_a_corpus_that_is_not_there_is_said(tmp_path: Path, capsys: pytest.Captu
     folder, places = written(tmp_path / "tables", []), ["--store", str(tmp_path / "store"), "--data-dir", str(tmp_path)]
     page = tmp_path / "page.md"
     assert reproduce.main(["serrano2019", *places, "--folder", str(folder), "--page", str(page)]) == 2
-    said = capsys.readouterr().out
-    assert "serrano2019/imdb_jw: cannot be run: 'imdb_jw' needs" in said
+    said = capsys.readouterr()
+    assert "serrano2019/imdb_jw: cannot be run: 'imdb_jw' needs" in said.err
+    assert "all: about 0 min left on one core" in said.out
+    assert "without 3 that cannot be run" in said.out
     assert page.read_text(encoding="utf-8").startswith("# Reproduction")
 
 
@@ -216,3 +218,71 @@ def test_a_damaged_table_is_a_message(tmp_path: Path, capsys: pytest.CaptureFixt
     assert reproduce.main([PAPER, *places, "--folder", str(folder)]) == 2
     assert "wiegreffe2019.csv is damaged: its first line must be" in capsys.readouterr().err
     assert not (tmp_path / "page.md").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--seeds", "0"], "seeds is 0; it must be at least 1."),
+        (["--seeds", "-1"], "seeds is -1; it must be at least 1."),
+        (["--workers", "0"], "workers is 0; it must be at least 1."),
+        (["--folder", "nowhere"], "nowhere is no folder"),
+        (["--page", "nowhere/page.md"], "nowhere is no folder"),
+    ],
+)
+def test_numbers_and_places_that_cannot_be(
+    given: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = written(tmp_path / "tables", [f1(0, 0.8)])
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert reproduce.main([PAPER, "--store", str(tmp_path / "store"), "--folder", str(folder), *given]) == 2
+    assert sentence in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "sentence"),
+    [
+        ("reasons.yaml", b"outside: 3", "must be a list of reasons"),
+        ("introduction.md", b"\xff", "cannot be read as text"),
+    ],
+)
+def test_what_the_page_is_made_from_is_read_before_anything_is_run(
+    finished: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    damage: bytes,
+    sentence: str,
+) -> None:
+    planned(monkeypatch, training={**TOY.training, "epochs": 2})
+    monkeypatch.setattr(reproduce, "chosen", lambda only: [(PAPER, "planted")])
+    places = ["--store", str(tmp_path / "store"), "--folder", str(finished), "--page", str(tmp_path / "page.md")]
+    (finished / "reasons.yaml").write_text("{}", encoding="utf-8")
+    (finished / name).write_bytes(damage)
+
+    def never(store: Store, workers: int | None) -> Here:
+        raise AssertionError
+
+    monkeypatch.setattr(reproduce, "LocalPool", never)
+    assert reproduce.main([*places, "--seeds", "2"]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_list_that_is_damaged_meanwhile_stops_no_training(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    planned(monkeypatch, training={**TOY.training, "epochs": 2})
+    monkeypatch.setattr(reproduce, "chosen", lambda only: [(PAPER, "planted")])
+    (finished / "reasons.yaml").write_text("{}", encoding="utf-8")
+
+    def damaging(store: Store, workers: int | None) -> Here:
+        (finished / "reasons.yaml").write_text("outside: 3", encoding="utf-8")
+        return Here(store)
+
+    monkeypatch.setattr(reproduce, "LocalPool", damaging)
+    places = ["--store", str(tmp_path / "store"), "--folder", str(finished), "--page", str(tmp_path / "page.md")]
+    assert reproduce.main([*places, "--seeds", "2"]) == 1
+    assert "failed: the page: " in capsys.readouterr().err
+    assert not any(row.stale for row in read_rows(finished, PAPER))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from docs.generate import HERE
 from toy_reproduction import f1, row, written
 
 import attentest
+from attentest.studies.directions import UNTESTED
 from attentest.studies.reproduction.derived import TABLE_1
 from attentest.studies.reproduction.markdown import markdown, write_page
 from attentest.studies.reproduction.rows import OurRow, read_rows, read_units, write_rows
@@ -247,3 +249,11 @@ def test_means_over_a_table_are_made_as_the_paper_makes_them(tmp_path: Path) -> 
 
     assert found(rows) == {(variant, "accuracy decrease %"): pytest.approx(3.5)}  # (0 + 1 + … + 7) / 8
     assert found(rows[2:]) == {}
+
+
+@pytest.mark.parametrize(("stale", "tested"), [("", 1), ("code", 0)])
+def test_stale_figures_count_for_no_finding(tmp_path: Path, stale: str, tested: int) -> None:
+    one = row("wiegreffe2019", "sst_jw", "guide: trained MLP", "f1 gain over guide: uniform", 0.1, stale=stale)
+    one = replace(one, unit="bilstm+additive", model="average+additive")
+    papers = read_reproduction(written(tmp_path / "t", [one])).papers
+    assert sum(found.replicated != UNTESTED for paper in papers for found in paper.directions) == tested

@@ -23,7 +23,9 @@ from attentest.studies.reproduction.state import CellState, read_reproduction
 from attentest.studies.reproduction.variations import (
     FILE,
     VariedRow,
+    count_varied_stale,
     left_of_variation,
+    mark_varied,
     plan_variation,
     read_variations,
     read_varied,
@@ -123,6 +125,14 @@ def test_varied_figures_never_count_as_ours(tmp_path: Path) -> None:
     assert cell.compared.ours is not None
     assert cell.compared.ours.values == (0.7,)
     assert cell.status == "outside"
+
+
+def test_rows_that_other_code_made_are_not_shown(tmp_path: Path) -> None:
+    folder = folder_with(tmp_path, 0.7, 0.82)
+    write_varied(folder, [replace(one, stale="code") for one in read_varied(folder)])
+    tested = the_cell(folder).tested
+    assert tested is not None
+    assert tested.varied is None
 
 
 def test_rows_that_are_no_longer_asked_for_are_not_shown(tmp_path: Path) -> None:
@@ -253,6 +263,12 @@ def test_a_variation_is_run_and_kept_apart(tmp_path: Path, monkeypatch: pytest.M
     ]
     assert read_rows(folder, PAPER) == []
     assert left_of_variation(variation, group, folder) == []
+    mark_varied(variation, group, folder)
+    assert count_varied_stale(variation, group, folder) == 0
+    write_varied(folder, [replace(row, key="made by other code") for row in read_varied(folder)])
+    assert count_varied_stale(variation, group, folder) == 2
+    mark_varied(variation, group, folder)
+    assert {row.stale for row in read_varied(folder)} == {"code"}
     other = replace(variation, change={"training": {"hidden": 7}})
     assert len(left_of_variation(other, plan_variation(other), folder)) == 2
     with pytest.raises(attentest.InputError, match="unit of"):

@@ -83,7 +83,7 @@ def _counted(cells: Sequence[CellState]) -> str:
 def _notes(found: Reproduction) -> list[str]:
     stale = Counter(cell.stale for cell in found.cells if cell.stale)
     single = sum(cell.compared.ours is not None and cell.compared.ours.seeds == 1 for cell in found.cells)
-    left = sum(cell.standing == NOT_RUN for cell in found.cells)
+    left = sum(cell.standing == NOT_RUN and (bool(cell.stale) or not cell.reason) for cell in found.cells)
     told = [f"{count} figures are stale: the {what} changed since they were computed." for what, count in stale.items()]
     if single:
         told.append(f"{single} figures are of one training: their intervals are over texts alone.")
@@ -93,7 +93,7 @@ def _notes(found: Reproduction) -> list[str]:
 
 
 def _figure(title: str, cells: Sequence[CellState]) -> Figure | None:
-    rows = [_dot(cell) for cell in cells if cell.compared.ours is not None and DRAWN[title](cell)]
+    rows = [_dot(cell) for cell in cells if cell.compared.ours is not None and not cell.stale and DRAWN[title](cell)]
     if not rows:
         return None
     about = (

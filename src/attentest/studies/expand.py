@@ -219,7 +219,8 @@ def add_corpus(
 
 def prepare(found: StudyPlan, source: str, options: Mapping[str, Any], corpus: Corpus) -> tuple[Step, Corpus]:
     """The step that keeps the corpus, or as much of it as the study takes, and that."""
-    found.fingerprints[source] = corpus.fingerprint()
+    if source not in found.fingerprints:
+        found.fingerprints[source] = corpus.fingerprint()
     found.tasks[corpus.name] = corpus.kind
     settings: dict[str, Any] = {
         "name": corpus.name,

@@ -61,7 +61,9 @@ def _marked(rows: Sequence[OurRow], group: Group) -> list[OurRow]:
     by_model = {(unit.corpus, unit.name): unit for unit in group.units}
     names = {unit.name for unit in group.units}
     kept = [row for row in rows if row.corpus != group.corpus or row.unit in names]
-    found = {row: _changed(row, planned[at]) for row in kept if (at := (row.corpus, row.unit, row.seed)) in planned}
+    found = {
+        row: changed_since(row, planned[at]) for row in kept if (at := (row.corpus, row.unit, row.seed)) in planned
+    }
     by_other_code = {(row.corpus, row.unit) for row, why in found.items() if why == CODE}
 
     def of_another_seed(row: OurRow) -> str:
@@ -78,7 +80,8 @@ def _marked(rows: Sequence[OurRow], group: Group) -> list[OurRow]:
     ]
 
 
-def _changed(row: OurRow, unit: Unit) -> str:
+def changed_since(row: OurRow, unit: Unit) -> str:
+    """Since it was computed; empty where it is what would be computed now."""
     return "" if row.key == unit.key else _changed_in_words(row, unit) or CODE
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from attentest.errors import InputError
 from attentest.files import write_bytes
 from attentest.locks import locked
 from attentest.studies.directions import UNTESTED
@@ -141,9 +142,6 @@ def _findings(found: Reproduction) -> str:
             lines.append("")
         if left:
             lines.append(f"Not tested yet: {', '.join(f'{count} on {corpus}' for corpus, count in left.items())}.")
-        stale = sorted({row.corpus for row in tested} & paper.stale_directions)
-        if stale:
-            lines += ["", f"Stale {STALE}: {', '.join(stale)}."]
     return "\n".join(lines)
 
 
@@ -320,7 +318,10 @@ def _named(cell: CellState) -> str:
 def _included(path: Path) -> str:
     if not path.is_file():
         return ""
-    text = path.read_text(encoding="utf-8").strip()
+    try:
+        text = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as text ({error}).") from error
     return re.sub(r"\]\((?!#|https:)([^)]+)\)", lambda link: f"]({_from_above(path.parent.name, link[1])})", text)
 
 

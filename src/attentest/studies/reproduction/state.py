@@ -75,7 +75,7 @@ class Tested:
     @property
     def share(self) -> float:
         """Of the difference that goes when this is changed; negative where it grows."""
-        if not self.counts:
+        if not self.counts or not self.usual.difference:
             return math.nan
         return 1 - abs(self.varied_difference) / abs(self.usual.difference)
 
@@ -139,7 +139,6 @@ class PaperState:
     title: str
     cells: Sequence[CellState]
     directions: Sequence[Replication]
-    stale_directions: frozenset[str] = frozenset()  # corpora
     deviations: Mapping[str, str] = field(default_factory=dict)  # setting that is not the paper's -> what was run
 
 
@@ -197,7 +196,7 @@ def _varied(paper: str, variations: Mapping[str, Variation], rows: Sequence[Vari
     found = {}
     for name, variation in variations.items():
         if variation.paper == paper:
-            ours = _by_model(row for row in rows if row.is_of(variation))
+            ours = _by_model(row for row in rows if row.is_of(variation) and not row.stale)
             compared = compare(paper, ours, paper_study(paper).tolerances)
             found[name] = (variation, {one.theirs: one for one in compared if one.ours is not None})
     return found
@@ -213,13 +212,13 @@ def _tried(paper: PaperState, varied: Varied) -> Iterator[Tried]:
 def paper_state(paper: str, rows: Sequence[OurRow], reasons: Reasons, varied: Varied) -> PaperState:
     study = paper_study(paper)
     kept = [row for corpus in study.corpora for row in _usable(paper, corpus, rows)]
-    ours = _by_model(kept)
-    ours |= derived(paper, _by_model(row for row in kept if not row.stale))
+    fresh = _by_model(row for row in kept if not row.stale)
+    fresh |= derived(paper, fresh)
+    ours = {**_by_model(kept), **derived(paper, fresh)}
     stale = _stale_places(kept)
     cells = [_state(compared, reasons, stale, varied) for compared in compare(paper, ours, study.tolerances)]
-    directions = [found for corpus in study.corpora for found in _directions(paper, corpus, ours)]
-    stale_corpora = frozenset(row.corpus for row in kept if row.stale)
-    return PaperState(paper, study.title, cells, directions, stale_corpora, study.deviations)
+    directions = [found for corpus in study.corpora for found in _directions(paper, corpus, fresh)]
+    return PaperState(paper, study.title, cells, directions, study.deviations)
 
 
 def _usable(paper: str, corpus: str, rows: Iterable[OurRow]) -> list[OurRow]:

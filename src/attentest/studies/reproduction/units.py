@@ -61,12 +61,13 @@ def plan_group(
     """Of the paper's study, or of one in which something is other."""
     study = varied or study_of(paper, corpus, seeds)
     options: dict[str, Any] = {**study.columns, **({"data_dir": str(data_dir)} if data_dir else {})}
-    loaded, plan = _loaded(corpus, tuple(sorted(options.items()))), Plan()
+    given = tuple(sorted(options.items()))
+    loaded, mark, plan = _loaded(corpus, given), _fingerprint(corpus, given), Plan()
     add = add_translations if loaded.kind == "generation" else add_corpus
     units: list[Unit] = []
     asked = {model for model, _, _ in wanted_places(paper, corpus)}
     for model in models_of_kind(study, loaded.kind):
-        found = StudyPlan(replace(study, models=(model,)), BUDGET, plan=plan)
+        found = StudyPlan(replace(study, models=(model,)), BUDGET, plan=plan, fingerprints={corpus: mark})
         add(found, corpus, options, loaded)
         if any(ref.model in asked for ref in found.results):  # of others no figure is published
             units += _units(paper, corpus, found, settings_of(study, model))
@@ -77,6 +78,12 @@ def plan_group(
 def _loaded(corpus: str, options: tuple[tuple[str, Any], ...]) -> Corpus:
     """Read once, however many papers and variations there are."""
     return load(corpus, **dict(options))
+
+
+@cache
+def _fingerprint(corpus: str, options: tuple[tuple[str, Any], ...]) -> str:
+    """All texts are read for it."""
+    return _loaded(corpus, options).fingerprint()
 
 
 def _units(paper: str, corpus: str, found: StudyPlan, settings: str) -> Iterator[Unit]:

@@ -20,7 +20,7 @@ from attentest.studies.expand import with_budget
 from attentest.studies.published import published, same_corpus, variant_name
 from attentest.studies.reproduction.by_hand import read_list
 from attentest.studies.reproduction.csv_tables import read_records, write_records
-from attentest.studies.reproduction.harvest import LOCK, rows_of
+from attentest.studies.reproduction.harvest import LOCK, changed_since, rows_of
 from attentest.studies.reproduction.plan import BUDGET, paper_study, study_of
 from attentest.studies.reproduction.rows import OurRow
 from attentest.studies.reproduction.units import Group, Unit, plan_group
@@ -148,6 +148,29 @@ def plan_variation(variation: Variation, data_dir: Path | None = None) -> Group:
 def left_of_variation(variation: Variation, group: Group, folder: Path) -> list[Unit]:
     done = {(row.unit, row.seed, row.key) for row in read_varied(folder) if row.is_of(variation)}
     return [unit for unit in group.units if (unit.name, unit.seed, unit.key) not in done]
+
+
+def mark_varied(variation: Variation, group: Group, folder: Path) -> None:
+    """Write down which rows are no longer what would be computed now."""
+    with locked(folder / LOCK):
+        rows = read_varied(folder)
+        found = _marked(rows, variation, group)
+        if found != rows:
+            write_varied(folder, found)
+
+
+def count_varied_stale(variation: Variation, group: Group, folder: Path) -> int:
+    return sum(bool(row.stale) for row in _marked(read_varied(folder), variation, group) if row.is_of(variation))
+
+
+def _marked(rows: Iterable[VariedRow], variation: Variation, group: Group) -> list[VariedRow]:
+    planned = {(unit.name, unit.seed): unit for unit in group.units}
+    return [
+        replace(row, stale=changed_since(row, planned[at]))
+        if row.is_of(variation) and (at := (row.unit, row.seed)) in planned
+        else row
+        for row in rows
+    ]
 
 
 def keep_varied(variation: Variation, unit: Unit, store: Store, folder: Path) -> None:
