@@ -83,7 +83,7 @@ def test_the_page_shows_the_varied_figures(tmp_path: Path) -> None:
         "### wiegreffe2019, sst_jw: Vectors are smaller (tested: explains 1 of 1)\n\n"
         "Variation `larger`: 300 dimensions instead of 50. Of the 1 " in page
     )
-    assert "cells that it has, 1 come into their tolerance and 0 leave it." in page
+    assert "cells that it has, 1 enter their tolerance and 0 leave it." in page
     line = "| Table 2 | sst_jw | bilstm+additive | base | f1 | 0.831 | 0.7000 | 0.8200 ± 0.0141 | 2 | 92 % | within |"
     assert line in page
     assert (

@@ -86,7 +86,7 @@ def _notes(found: Reproduction) -> list[str]:
     left = sum(cell.standing == NOT_RUN and (bool(cell.stale) or not cell.reason) for cell in found.cells)
     told = [f"{count} figures are stale: the {what} changed since they were computed." for what, count in stale.items()]
     if single:
-        told.append(f"{single} figures are of one training: their intervals are over texts alone.")
+        told.append(f"{single} figures come from one training: their intervals are over texts alone.")
     if left:
         told.append(f"{left} figures are not run yet; make reproduce runs them.")
     return told

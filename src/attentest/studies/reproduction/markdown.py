@@ -257,7 +257,7 @@ def _tried(found: Reproduction) -> Iterator[str]:
 
 def _moves(tried: Tried) -> str:
     return (
-        f"the {len(tried.tested)} compared cells that it has, {tried.moved_in} come into their tolerance and "
+        f"the {len(tried.tested)} compared cells that it has, {tried.moved_in} enter their tolerance and "
         f"{tried.moved_out} leave it"
     )
 
