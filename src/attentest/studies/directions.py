@@ -9,8 +9,8 @@ from typing import Any
 
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.studies.cells import GAIN
-from attentest.studies.comparable import Lookup, Place, not_comparable
-from attentest.studies.published import Published, in_table
+from attentest.studies.comparable import Lookup, Place
+from attentest.studies.published import Published, in_table, not_comparable
 from attentest.studies.verdict.deciding import by_more_texts, by_more_trainings
 from attentest.trials.cells import Cell
 
@@ -89,7 +89,7 @@ def examine(
         figure = _difference(direction, ours, model)
         published = _difference(direction, theirs(direction), model).value
         said = _replicated(figure)
-        why = "" if said == UNTESTED else _unfit(direction, paper, model, ours)
+        why = "" if said == UNTESTED else _unfit(direction, paper, corpus, model, ours)
         if why:
             said = NOT_COMPARABLE
         elif said == OPEN:
@@ -100,9 +100,10 @@ def examine(
     return found
 
 
-def _unfit(direction: Direction, paper: str, model: str, ours: Lookup) -> str:
+def _unfit(direction: Direction, paper: str, corpus: str, model: str, ours: Lookup) -> str:
     """Why one of the sides may not be compared; empty where both may."""
-    reasons = (not_comparable(paper, of, variant, ours) for of, variant, _ in _places(direction, model))
+    places = _places(direction, model) if paper else []
+    reasons = (not_comparable(paper, corpus, direction.source, place, ours) for place in places)
     return next((reason for reason in reasons if reason), "")
 
 
