@@ -65,6 +65,19 @@ def test_a_figure_without_an_interval_over_texts_has_one_over_trainings() -> Non
     assert found.texts == 0
 
 
+def test_a_training_without_an_interval_takes_that_of_the_others_from_nobody() -> None:
+    """Of three, one stands on too few texts: the interval over texts is that of the two others, .02 and .04."""
+    cells = [Cell("bin", "median tvd", value, value - half, value + half, n=n)
+             for value, half, n in ((0.1, 0.02, 20), (0.2, 0.04, 30), (0.3, NAN, 4))]  # fmt: skip
+    found = over_seeds(cells)
+    assert found is not None
+    assert found.estimate.value == pytest.approx(0.2)
+    assert found.texts == pytest.approx(0.03)
+    assert found.estimate.n == 20
+    # by hand: hypot(4.3027 × 0.1 / √3, 0.03) = hypot(.24841, .03) = .25022
+    assert found.estimate.high - 0.2 == pytest.approx(0.25022, abs=1e-4)
+
+
 def test_with_one_training_the_convention_counts_and_says_so() -> None:
     found = one("wiegreffe2019", "Table 2", "sst_jw", seeds("base", "f1", 0.82), 0.03)  # published .831
     assert found.tolerance is not None
@@ -160,17 +173,61 @@ def test_a_published_difference_is_of_one_table() -> None:
         assert found.replicated == "not tested"
 
 
-@pytest.mark.parametrize(("trainings", "said"), [(1, "about 400 texts would decide"), (3, "trainings")])
-def test_what_would_decide_a_direction(trainings: int, said: str) -> None:
-    direction = Direction("above .8", "§5", Side("base", "weighted tau"), Side(number=0.8))
-    cells = {(MODEL, "base", "weighted tau"): Cell("base", "weighted tau", 0.81, 0.79, 0.83, n=100)}
+BIN = "largest weight in [.75, 1], class 0"
+
+
+@pytest.mark.parametrize(
+    ("variant", "measure", "trainings", "said"),
+    [
+        ("base", "accuracy", 1, "about 400 texts would decide"),
+        ("base", "weighted tau", 1, "about 400 clusterings would decide"),
+        (BIN, "median tvd", 1, "about 400 texts with a largest weight in [.75, 1] would decide"),
+        # 4.303/√3 = 2.484, half of which is 1.2421; 2.776/√5 = 1.2416
+        ("base", "accuracy", 3, "about 5 trainings, each tested on about 400 texts, would decide"),
+        ("base", "weighted tau", 3, "about 5 trainings, each with about 400 clusterings, would decide"),
+    ],
+)
+def test_what_would_decide_a_direction(variant: str, measure: str, trainings: int, said: str) -> None:
+    direction = Direction("above .8", "§5", Side(variant, measure), Side(number=0.8))
+    cells = {(MODEL, variant, measure): Cell(variant, measure, 0.81, 0.79, 0.83, n=100)}
     # by hand: the interval reaches .02 towards a threshold that is .01 away: four times as many texts
     printed = printed_by("wen2022", "sst_jw")
     [found] = examine(
         [direction], "sst_jw", MODEL, of_cells(cells), printed, paper="wen2022", trainings=lambda _: trainings
     )
-    assert found.replicated == "cannot be told"
-    assert said in found.decides
+    assert (found.replicated, found.decides) == ("cannot be told", said)
+
+
+@pytest.mark.parametrize(
+    ("variant", "measure", "n", "why"),
+    [
+        (BIN, "median tvd", 5, "it has no interval: 5 texts with a largest weight in [.75, 1] are too few"),
+        ("base", "bleu", 9, "it has no interval: 9 texts are too few"),
+        ("base", "bleu", 0, "it has no interval, and the number of texts behind it is not known"),
+        (
+            *("fix attention", "delta weighted tau", 3),
+            "it has no interval: its 3 clusterings are too few, or all give the same figure",
+        ),
+    ],
+)
+def test_a_direction_that_was_run_but_has_no_interval_cannot_be_told(
+    variant: str, measure: str, n: int, why: str
+) -> None:
+    direction = Direction("below .5", "Fig. 2", Side(number=0.5), Side(variant, measure))
+    cells = {(MODEL, variant, measure): Cell(variant, measure, 0.494, NAN, NAN, n=n)}
+    printed = printed_by("vashishth2019", "imdb_jw")
+    [found] = examine([direction], "imdb_jw", MODEL, of_cells(cells), printed, paper="vashishth2019")
+    assert (found.replicated, found.decides) == ("cannot be told", why)
+
+
+def test_a_bin_without_texts_was_run_if_another_has_some() -> None:
+    direction = Direction("below .5", "Fig. 2", Side(number=0.5), Side(BIN, "median tvd"))
+    other, all_texts = BIN.replace("class 0", "class 1"), "permuted"
+    for there, said in ((other, "cannot be told"), (all_texts, "cannot be told"), ("uniform", "not tested")):
+        cells = {(MODEL, there, "median tvd"): Cell(there, "median tvd", 0.1, 0.05, 0.15, n=90)}
+        [found] = examine([direction], "imdb_jw", MODEL, of_cells(cells), printed_by("vashishth2019", "imdb_jw"))
+        assert found.replicated == said
+        assert (found.decides == "there are no texts with a largest weight in [.75, 1]") == (said != "not tested")
 
 
 def test_trainings_are_those_behind_the_figures_of_a_direction() -> None:
