@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from attentest.studies import find_study
+from attentest.studies import PAPERS, find_study
 from attentest.studies.comparable import BORROWED
 from attentest.studies.directions import Direction, Side, examine, of_cells, printed_by
 from attentest.studies.expand import with_budget
@@ -21,6 +22,7 @@ from attentest.studies.published import (
     trainings_behind,
     variant_name,
 )
+from attentest.studies.reproduction.plan import first_model, task_of
 from attentest.studies.reproduction.wanted import is_wanted
 from attentest.trials.cells import Cell
 
@@ -325,3 +327,60 @@ def test_distances_that_a_rule_asks_about_are_kept() -> None:
     assert is_wanted("wiegreffe2019", guide, MODEL, cell)
     assert not is_wanted("wiegreffe2019", guide, "average+additive", cell)
     assert not is_wanted("jain2019", guide, MODEL, cell)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_what_a_direction_claims_is_what_the_paper_prints(paper: str) -> None:
+    """Theirs, where the table that is named has both sides, is above 0."""
+    study = find_study(paper)
+    told = []
+    for corpus in study.corpora:
+        here = replace(study, corpora=(corpus,))
+        claimed = [one for one in study.directions if one.is_about(corpus, task_of(corpus))]
+        nothing = of_cells({})
+        told += examine(claimed, corpus, first_model(here), nothing, printed_by(paper, corpus), paper=paper)
+    printed = [one for one in told if one.theirs is not None and not math.isnan(one.theirs)]
+    assert [(one.corpus, one.says) for one in printed if one.theirs is None or one.theirs <= 1e-9] == []
+    assert printed
+
+
+def theirs(paper: str, corpus: str, says: str) -> float | None:
+    [direction] = [one for one in find_study(paper).directions if one.says == says and one.is_about(corpus, "single")]
+    [found] = examine([direction], corpus, "", of_cells({}), printed_by(paper, corpus), paper=paper)
+    return found.theirs
+
+
+HEAVIEST = "removing the heaviest item flips more decisions than removing a random one"
+FROZEN = "a frozen adversary of the Transformer loses accuracy"
+UNFROZEN = "an unfrozen adversary of the Transformer loses less than 0.03 in accuracy"
+HAN = "single texts do not fall apart (HAN): shuffled weights at inference cost less than 10 points of accuracy"
+
+
+@pytest.mark.parametrize(
+    ("paper", "corpus", "says", "value"),
+    [
+        ("serrano2019", "yelp_stars_sample", HEAVIEST, 8.9 - 1.9),
+        ("meister2021", "imdb_jw", FROZEN, 0.18),
+        ("meister2021", "sst_jw", UNFROZEN, -0.01 + 0.03),
+        ("vashishth2019", "sst_jw", HAN, -1.8 + 10),
+    ],
+)
+def test_directions_of_other_models_and_papers(paper: str, corpus: str, says: str, value: float) -> None:
+    assert theirs(paper, corpus, says) == pytest.approx(value)
+
+
+def test_directions_of_serrano_and_smith_are_about_comparable_data_alone() -> None:
+    directions = find_study("serrano2019").directions
+    assert [
+        corpus for d in directions for corpus in find_study("serrano2019").corpora if d.is_about(corpus, "single")
+    ] == ["yelp_stars_sample"]
+
+
+@pytest.mark.parametrize(("ours", "status"), [(4.5, "within"), (5.2, "outside")])
+def test_means_over_a_table_can_fail(ours: float, status: str) -> None:
+    """Vashishth et al. §4.1: a decrease of 3.9 points with uniform weights at inference."""
+    cells = [Cell("uniform, inferred", "accuracy decrease %", ours, NAN, NAN)]
+    tolerances = find_study("vashishth2019").tolerances
+    [found] = [c for c in compare("vashishth2019", {("all single sequence", "all"): {0: cells}}, tolerances) if c.ours]
+    assert found.tolerance is not None
+    assert (found.tolerance.value, found.status) == (pytest.approx(1.0), status)

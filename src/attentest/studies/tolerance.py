@@ -13,7 +13,7 @@ ENOUGH_SEEDS = 3  # for a tolerance from their spread: of two trainings it would
 MOST = 3.0  # times the convention: a spread beyond that would let nearly any figure pass
 TOLERANCE = 0.05  # the convention for tables that state no other
 # What the deviations that a paper prints are over; those over texts say nothing about another training. Vashishth et
-# al. never say what their ± is over: trainings are our assumption, as it stands next to accuracies of whole test sets.
+# al. never say what their ± is over: trainings are our assumption.
 DEVIATION_OVER = {"vashishth2019": "trainings", "jain2019": "texts", "meister2021": "texts"}
 
 
