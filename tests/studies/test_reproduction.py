@@ -12,6 +12,7 @@ from toy_reproduction import f1, row, written
 
 import attentest
 from attentest.studies.directions import UNTESTED
+from attentest.studies.reproduction.csv_tables import read_records
 from attentest.studies.reproduction.derived import TABLE_1
 from attentest.studies.reproduction.markdown import markdown, write_page
 from attentest.studies.reproduction.rows import OurRow, read_rows, read_units, write_rows
@@ -177,6 +178,7 @@ def _without_head(text: str) -> str:
         (lambda text: text.replace("0.82,", "nan,"), "line 2: `value` is 'nan'"),
         (lambda text: text.replace("0.82,", "1e999,"), "line 2: `value` is '1e999'"),
         (lambda text: text.replace(",100,", ",1.5,"), "line 2: `n` is '1.5'"),
+        (lambda text: text.replace(",100,", f",{'9' * 400},"), "line 2: `n` is '9{40}', which is not a number"),
         (lambda text: text.rstrip("\n") + ",more\n", "line 2: it has 18 cells, and 17 are expected"),
         (lambda text: text[: text.index("standard")] + "\n", "line 2: it has"),
     ],
@@ -187,6 +189,10 @@ def test_a_damaged_table_is_a_message(tmp_path: Path, damage: Callable[[str], st
     table.write_text(damage(table.read_text(encoding="utf-8")), encoding="utf-8")
     with pytest.raises(attentest.InputError, match=sentence):
         markdown(folder)
+
+
+def test_a_table_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    assert read_records(tmp_path / "none.csv", OurRow) == []
 
 
 def test_bytes_that_are_no_text_are_a_message(tmp_path: Path) -> None:

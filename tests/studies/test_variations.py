@@ -172,7 +172,7 @@ def test_a_varied_adversary_that_stays_near_shows_nothing(tmp_path: Path) -> Non
         assert cell.tested is not None
         assert cell.tested.counts is counted
         assert cell.tested.within is counted
-    assert "not comparable: the unfrozen adversary is not far from the base" in markdown(folder)
+    assert "not comparable: the adversary (unfrozen) is not far from the base" in markdown(folder)
 
 
 @pytest.mark.parametrize("change", [("wiegreffe2019, table", "jain2019, table"), ("corpus: sst_jw", "corpus: imdb_jw")])

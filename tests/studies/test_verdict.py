@@ -14,6 +14,7 @@ from verdict_cases import NOTHING, calibrated, of, rates_of, ruling, summaries, 
 import attentest
 from attentest.audits import Audit
 from attentest.measures.intervals import Estimate, two_level
+from attentest.measures.quantiles import student_quantile
 from attentest.studies.experiments import EXPERIMENTS
 from attentest.studies.results import EXPERIMENT, TRIAL
 from attentest.studies.verdict import (
@@ -29,7 +30,7 @@ from attentest.studies.verdict import (
 from attentest.studies.verdict.calibration import calibration
 from attentest.studies.verdict.criterion import AT_LEAST, AT_MOST, CALIBRATED, DEFINES, MORE_THAN, PEOPLE, People
 from attentest.studies.verdict.deciding import NO_NUMBER as NEVER
-from attentest.studies.verdict.deciding import ToDecide
+from attentest.studies.verdict.deciding import ToDecide, by_more_trainings
 from attentest.studies.verdict.judge import EVERY_CRITERION, FAILURES, NO, UNCLEAR, UNTESTED, YES, Summaries, figure_of
 from attentest.studies.verdict.of_translation import CRITERIA_OF_TRANSLATION
 from attentest.trials import TRIALS
@@ -168,15 +169,18 @@ def needed_over(trainings: int, change: Estimate) -> dict[tuple[str, str], dict[
 @pytest.mark.parametrize(
     ("change", "texts", "trainings", "says"),
     [
-        # .02 are lost, .01 more than the threshold, and the side that faces it is .02 wide: four times of both
+        # .02 are lost, .01 more than the threshold, and the side that faces it is .02 wide: four times the texts.
+        # Student's t over the root is 2.776/√5 = 1.242 for 5 trainings; half of that, .621, is not reached by 12
+        # (2.201/√12 = .635) but by 13 (2.179/√13 = .604)
         (
-            of(-0.04, 0.0, -0.02, n=500), 2000, 20,
-            "about 20 trainings, each tested on about 2,000 texts, would decide",
+            of(-0.04, 0.0, -0.02, n=500), 2000, 13,
+            "about 13 trainings, each tested on about 2,000 texts, would decide",
         ),
-        # .012 are lost, .002 more, and .02 wide: a hundred times, and 500 trainings are more than anybody will train
+        # .012 are lost, .002 more, and .02 wide: a hundred times the texts, and a tenth of 1.242 is 1.969/√252:
+        # more than anybody will train
         (
             of(-0.032, 0.008, -0.012, n=500), None, None,
-            "no practical number would decide: so near the threshold it would take about 500 trainings, each tested on "
+            "no practical number would decide: so near the threshold it would take about 260 trainings, each tested on "
             "about 50,000 texts",
         ),
         (of(-0.03, 0.01, -0.01, n=500), None, None, "no number of texts would decide: the figure is at the threshold"),
@@ -199,6 +203,21 @@ def test_twice_the_trainings_and_texts_are_half_the_squares() -> None:
     many = two_level(np.tile(values, (25, 25)))
     assert (many.high - many.value) / (one.high - one.value) == pytest.approx(1 / 5, rel=0.4)
     assert many.high - many.value <= (one.high - one.value) / 5  # fewer degrees of freedom are lost, too
+
+
+def test_trainings_that_decide_are_the_fewest_by_their_own_interval() -> None:
+    """Values that differ by training alone: with the number that is named, the interval is off the threshold."""
+    spread, threshold = 0.02, 0.0
+
+    def over(trainings: int) -> Estimate:
+        half = student_quantile(0.975, trainings - 1) * spread / math.sqrt(trainings)
+        return Estimate(0.01, 0.01 - half, 0.01 + half, 500)
+
+    for trainings in (2, 3, 5):
+        needed = by_more_trainings(over(trainings), threshold, trainings).trainings
+        assert needed == 18  # by hand: 2.110 · .02/√18 = .00995, and 2.120 · .02/√17 = .01028
+        assert over(needed).low > threshold >= over(needed - 1).low
+    assert "texts would decide" in by_more_trainings(over(3), threshold, 1).says  # one has no spread
 
 
 def test_nothing_held_is_not_tested_and_says_what_is_missing() -> None:

@@ -1,4 +1,8 @@
-"""What a model of ours must be before its figures may be compared with a paper's."""
+"""When a figure of ours may not be compared with a paper's: where it stands on an adversary that is none.
+
+One rule, for published cells and for directions: theirs is far from its base, and ours is not. The distance itself is
+always compared, as it is what is reproduced.
+"""
 
 from __future__ import annotations
 
@@ -6,40 +10,46 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from attentest.measures.intervals import Estimate
+from attentest.studies.cells import GAIN
 
 Place = tuple[str, str, str]  # model, variant, measure
 Lookup = Callable[[Place], Estimate | None]
 
+JSD, FAR = "jsd", 0.4  # the mean from which Wiegreffe & Pinter 2019 call an adversary one
+
 
 @dataclass(frozen=True)
-class Requirement:
-    """Figures of `variant` count where `measure` of the same model and variant is at least so large."""
+class Borrowed:
+    """Figures of `variant` stand on an adversary that is another cell, in another table."""
 
     paper: str
     variant: str
-    measure: str
-    at_least: float
-    says: str
+    distance: Place
+    table: str
 
 
-JSD, FAR = "jsd", 0.4  # the mean from which Wiegreffe & Pinter 2019 call an adversary one
-REQUIREMENTS = tuple(
-    Requirement("meister2021", variant, JSD, FAR, f"the {variant} adversary is not far from the base")
-    for variant in ("frozen", "unfrozen")
+BORROWED = (  # λ is that of the study's experiment `guides`
+    Borrowed("wiegreffe2019", "guide: adversary", ("bilstm+additive", "adversary, lambda=0.001", JSD), "Table 5"),
 )
 
 
-def not_comparable(paper: str, model: str, variant: str, ours: Lookup) -> str:
-    """Why figures of this variant do not count; empty where they do."""
-    for needed in REQUIREMENTS:
-        if (needed.paper, needed.variant) == (paper, variant):
-            figure = ours((model, variant, needed.measure))
-            if figure is not None:
-                return too_near(needed.says, needed.measure, figure, needed.at_least)
-    return ""
+def distances(paper: str, table: str, place: Place) -> list[tuple[str, Place]]:
+    """The distances from the base that a figure may depend on, each with the table that prints it: of its own variant,
+    or, for a gain, of both. A distance depends on none."""
+    model, variant, measure = place
+    if measure == JSD:
+        return []
+    _, gain, other = measure.partition(GAIN)
+    elsewhere = {one.variant: (one.table, one.distance) for one in BORROWED if one.paper == paper}
+    return [elsewhere.get(name, (table, (model, name, JSD))) for name in ((variant, other) if gain else (variant,))]
 
 
-def too_near(says: str, measure: str, figure: Estimate, at_least: float) -> str:
-    if figure.value >= at_least:
+def too_near(variant: str, ours: Estimate | None, theirs: float | None) -> str:
+    """Why figures of this adversary do not count; empty where they do."""
+    if ours is None or theirs is None or not ours.value < FAR <= theirs:
         return ""
-    return f"{says}: mean {measure.upper()} {figure.value:.2f}, at least {at_least:g} is needed"
+    name = variant.removeprefix("adversary, ")
+    return (
+        f"the adversary ({name}) is not far from the base, where theirs is: mean JSD {ours.value:.2f}, at least "
+        f"{FAR:g} is needed"
+    )

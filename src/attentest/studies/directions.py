@@ -9,15 +9,19 @@ from typing import Any
 
 from attentest.measures.intervals import Estimate, independent_difference
 from attentest.studies.cells import GAIN
-from attentest.studies.comparable import Lookup, Place, not_comparable
-from attentest.studies.published import Published, in_table
-from attentest.studies.verdict.deciding import by_more_texts, by_more_trainings
+from attentest.studies.comparable import Lookup, Place
+from attentest.studies.published import Published, in_table, not_comparable
+from attentest.studies.verdict.deciding import TEXTS, by_more_trainings
+from attentest.trials.base import BIN_NAMES
 from attentest.trials.cells import Cell
 
 FOUND, CONTRARY, OPEN, UNTESTED = "found", "the contrary", "cannot be told", "not tested"
 NOT_COMPARABLE = "not comparable"
 TheirLookup = Callable[["Direction"], Lookup]
 Trainings = Callable[[Place], int]  # behind a figure of ours
+CLUSTERINGS = "clusterings"  # the interval of a weighted τ is over them, on the same texts
+COUNTED = {"weighted tau": CLUSTERINGS, "delta weighted tau": CLUSTERINGS}  # other figures are averages over texts
+IN_BIN = {f"largest weight in {name}": f"texts with a largest weight in {name}" for name in BIN_NAMES}
 
 
 @dataclass(frozen=True)
@@ -88,21 +92,24 @@ def examine(
     for direction in directions:
         figure = _difference(direction, ours, model)
         published = _difference(direction, theirs(direction), model).value
-        said = _replicated(figure)
-        why = "" if said == UNTESTED else _unfit(direction, paper, model, ours)
+        empty = _empty_bin(direction, model, ours)
+        said = OPEN if empty else _replicated(figure)
+        why = "" if said == UNTESTED else _unfit(direction, paper, corpus, model, ours)
         if why:
             said = NOT_COMPARABLE
         elif said == OPEN:
             places = _places(direction, model)
-            why = _to_decide(figure, min((trainings(place) for place in places), default=1))
+            behind = min((trainings(place) for place in places), default=1)
+            why = empty or _to_decide(figure, behind, _counted(places))
         interval = (figure.value, figure.low, figure.high)
         found.append(Replication(corpus, direction.says, direction.source, published, *interval, said, why))
     return found
 
 
-def _unfit(direction: Direction, paper: str, model: str, ours: Lookup) -> str:
+def _unfit(direction: Direction, paper: str, corpus: str, model: str, ours: Lookup) -> str:
     """Why one of the sides may not be compared; empty where both may."""
-    reasons = (not_comparable(paper, of, variant, ours) for of, variant, _ in _places(direction, model))
+    places = _places(direction, model) if paper else []
+    reasons = (not_comparable(paper, corpus, direction.source, place, ours) for place in places)
     return next((reason for reason in reasons if reason), "")
 
 
@@ -111,11 +118,43 @@ def _places(direction: Direction, model: str) -> list[Place]:
     return [(side.model or model, side.variant, side.measure) for side in sides]
 
 
-def _to_decide(figure: Estimate, trainings: int) -> str:
+def _counted(places: Iterable[Place]) -> str:
+    """What the figures' `n` counts: of two sides the one that is not simply texts."""
+    of = [COUNTED.get(measure) or IN_BIN.get(_bin(variant), TEXTS) for _, variant, measure in places]
+    return next((one for one in of if one != TEXTS), TEXTS)
+
+
+def _bin(variant: str) -> str:
+    """What comes before the class: "largest weight in [.75, 1], class 0" is of that bin."""
+    return variant.partition(", class ")[0]
+
+
+def _empty_bin(direction: Direction, model: str, ours: Lookup) -> str:
+    """That no text is in a bin of the largest weights, where the same trial has other figures."""
+    for of, variant, measure in _places(direction, model):
+        name, in_class, _ = variant.partition(", class ")
+        if name not in IN_BIN or ours((of, variant, measure)) is not None:
+            continue
+        others = [f"{one}{in_class}{number}" for one in IN_BIN for number in (range(2) if in_class else [""])]
+        if any(ours((of, other, measure)) is not None for other in ("permuted", *others)):
+            return f"there are no {IN_BIN[name]}"
+    return ""
+
+
+def _to_decide(figure: Estimate, trainings: int, of: str) -> str:
+    if math.isnan(figure.low) or math.isnan(figure.high):
+        return _without_interval(figure.n, of)
     if not figure.n:
-        return "the number of texts behind it is not known"
-    decided = by_more_texts(figure, 0) if trainings < 2 else by_more_trainings(figure, 0, trainings)
-    return decided.says
+        return f"the number of {of} behind it is not known"
+    return by_more_trainings(figure, 0, trainings, of).says
+
+
+def _without_interval(n: int, of: str) -> str:
+    if not n:
+        return f"it has no interval, and the number of {of} behind it is not known"
+    if of == CLUSTERINGS:
+        return f"it has no interval: its {n:,} {of} are too few, or all give the same figure"
+    return f"it has no interval: {n:,} {of} are too few"
 
 
 def of_cells(cells: Mapping[Place, Cell]) -> Lookup:
@@ -161,7 +200,7 @@ def _difference(direction: Direction, lookup: Lookup, model: str) -> Estimate:
 
 
 def _replicated(difference: Estimate) -> str:
-    if math.isnan(difference.low) or math.isnan(difference.high):
+    if math.isnan(difference.value):
         return UNTESTED
     if difference.low > 0:
         return FOUND

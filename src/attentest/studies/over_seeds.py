@@ -44,17 +44,18 @@ class OverSeeds:
 def over_seeds(cells: Iterable[Cell]) -> OverSeeds | None:
     """Of the same cell, one for each training; None where none has a value.
 
-    The texts are the same in all trainings: the mean's interval over texts is taken as wide as theirs are on average. A
-    figure without an interval over texts has one over trainings alone.
+    The texts are the same in all trainings: the mean's interval over texts is taken as wide as theirs are on average,
+    over those trainings that have one. Where none has, the interval is over trainings alone.
     """
     some = [cell for cell in cells if not math.isnan(cell.value)]
     if not some:
         return None
     values = np.array([cell.value for cell in some])
     value = float(values.mean())
-    below = float(np.mean([cell.value - cell.low for cell in some]))
-    above = float(np.mean([cell.high - cell.value for cell in some]))
-    n, half = min(cell.n for cell in some), (below + above) / 2
+    known = [cell for cell in some if not math.isnan(cell.low + cell.high)] or some
+    below = float(np.mean([cell.value - cell.low for cell in known]))
+    above = float(np.mean([cell.high - cell.value for cell in known]))
+    n, half = min(cell.n for cell in known), (below + above) / 2
     if len(some) > 1:
         below, above = (0.0 if math.isnan(side) else side for side in (below, above))
     over_texts = Estimate(value, value - below, value + above, n)

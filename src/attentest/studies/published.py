@@ -13,7 +13,7 @@ from typing import Any
 
 from attentest.errors import unknown_name
 from attentest.measures.intervals import Estimate
-from attentest.studies.comparable import FAR, JSD, Lookup, Place, not_comparable, too_near
+from attentest.studies.comparable import Lookup, Place, distances, too_near
 from attentest.studies.over_seeds import OverSeeds, over_seeds
 from attentest.studies.tolerance import DEVIATION_OVER, TOLERANCE, Tolerance, tolerance_of
 from attentest.trials.cells import Cell
@@ -191,18 +191,20 @@ def _compared(theirs: Published, ours: Mapping[Place, OverSeeds], tolerances: Ma
     if mine is None:
         return CellComparison(theirs, None, None, convention=convention)
     tolerance = tolerance_of(mine, theirs.deviation, DEVIATION_OVER.get(theirs.paper), theirs.half_unit, convention)
-    lookup = estimates(ours)
-    reason = not_comparable(theirs.paper, theirs.model, variant, lookup) or _near_where_theirs_is_far(theirs, lookup)
+    place = (theirs.model, variant, theirs.measure)
+    reason = not_comparable(theirs.paper, theirs.corpus, theirs.table, place, estimates(ours))
     return CellComparison(theirs, mine, tolerance, reason, convention)
 
 
-def _near_where_theirs_is_far(theirs: Published, ours: Lookup) -> str:
-    """An adversary that stays near the base says nothing about one that is far away."""
-    place = (theirs.model, variant_name(theirs.variant), JSD)
-    printed, mine = in_table(theirs.paper, theirs.corpus, theirs.table).get(place), ours(place)
-    if printed is None or mine is None or printed.value < FAR:
-        return ""
-    return too_near("the adversary is not far from the base, where theirs is", JSD, mine, FAR)
+def not_comparable(paper: str, corpus: str, table: str, place: Place, ours: Lookup) -> str:
+    """Why a figure of ours may not be compared with the one in this table; empty where it may."""
+    for where, (model, variant, measure) in distances(paper, table, place):
+        distance = (model, variant_name(variant), measure)
+        printed = in_table(paper, corpus, where).get(distance)
+        why = too_near(variant, ours(distance), None if printed is None else printed.value)
+        if why:
+            return why
+    return ""
 
 
 def estimates(ours: Mapping[Place, OverSeeds]) -> Lookup:

@@ -12,7 +12,8 @@ PRINTED, SPREAD, CONVENTION = "printed deviation", "spread over our seeds", "our
 ENOUGH_SEEDS = 3  # for a tolerance from their spread: of two trainings it would be 16 standard deviations
 MOST = 3.0  # times the convention: a spread beyond that would let nearly any figure pass
 TOLERANCE = 0.05  # the convention for tables that state no other
-# what the deviations that a paper prints are over; those over texts say nothing about another training
+# What the deviations that a paper prints are over; those over texts say nothing about another training. Vashishth et
+# al. never say what their ± is over: trainings are our assumption.
 DEVIATION_OVER = {"vashishth2019": "trainings", "jain2019": "texts", "meister2021": "texts"}
 
 

@@ -28,7 +28,7 @@ def write_records(path: Path, kind: type[Record], records: Iterable[Record]) -> 
 
 
 def read_records(path: Path, kind: type[Record]) -> list[Record]:
-    """None where there is no such file."""
+    """Those of a file; an empty list where there is no such file."""
     if not path.exists():
         return []
     try:
@@ -67,8 +67,9 @@ def _read(path: Path, line: int, name: str, kind: str, text: str) -> Any:
         return None
     try:
         value = int(text) if kind == "int" else float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+        finite = math.isfinite(value)
+    except (ValueError, OverflowError):  # a whole number may be too large for a float
+        finite = False
+    if not finite:
         raise InputError(f"{path}, line {line}: `{name}` is '{text[:40]}', which is not a number.")
     return value

@@ -127,7 +127,7 @@ def _findings(found: Reproduction) -> str:
         "Each finding is written as a difference that is above 0 if it is true. “Theirs” is taken from the one table "
         "that is named, and empty where that does not have both numbers. A finding is replicated (*found*) if our 95 % "
         "interval is above 0, contradicted (*the contrary*) if it is below, and otherwise undecided (*cannot be "
-        "told*), with the number of texts or trainings that would decide it. "
+        "told*), with what would decide it, or why nothing would. With one training the interval is over texts alone. "
         + ", ".join(f"{count} {name}" for name, count in sorted(said.items())).capitalize()
         + ".",
     ]

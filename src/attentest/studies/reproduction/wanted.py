@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
 
-from attentest.studies.comparable import REQUIREMENTS, Place
+from attentest.studies.comparable import Place, distances
 from attentest.studies.published import STATISTICS, published, same_corpus, variant_name
 from attentest.studies.reproduction.plan import first_model, study_of
 from attentest.trials.cells import Cell
@@ -21,6 +21,6 @@ def wanted_places(paper: str, corpus: str) -> set[Place]:
     }
 
 
-def is_wanted(paper: str, places: Container[Place], model: str, cell: Cell) -> bool:
-    rules = {(needed.variant, needed.measure) for needed in REQUIREMENTS if needed.paper == paper}
-    return (model, variant_name(cell.variant), cell.measure) in places or (cell.variant, cell.measure) in rules
+def is_wanted(paper: str, places: Collection[Place], model: str, cell: Cell) -> bool:
+    place = (model, variant_name(cell.variant), cell.measure)
+    return place in places or any(place == distance for one in places for _, distance in distances(paper, "", one))

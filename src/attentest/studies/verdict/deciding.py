@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from attentest.measures.estimate import MOST_TEXTS, TAIL
 from attentest.measures.intervals import Estimate, texts_to_decide, texts_to_separate
+from attentest.measures.quantiles import student_quantile
 from attentest.studies.experiments.controls import POSITIVE
 from attentest.studies.verdict.criterion import AT_MOST
 
@@ -14,13 +18,14 @@ if TYPE_CHECKING:
     from attentest.studies.verdict.judge import Ruling
 
 MOST_TRAININGS = 200  # that are worth advising
-NO_NUMBER = "no number of texts would decide"
-AT_THRESHOLD = f"{NO_NUMBER}: the figure is at the threshold"
+TEXTS = "texts"
+NO_NUMBER = f"no number of {TEXTS} would decide"
 
 
 @dataclass(frozen=True)
 class ToDecide:
-    """About how many texts, and on how many trainings if the interval is over both; None where no number would do."""
+    """About how many texts (or what else the figure is an average over), and on how many trainings if the interval is
+    over both; None where no number would do."""
 
     says: str
     texts: int | None = None
@@ -30,28 +35,55 @@ class ToDecide:
         return {"texts": self.texts, "trainings": self.trainings, "says": self.says}
 
 
-def by_more_texts(figure: Estimate, threshold: float) -> ToDecide:
-    """For an interval over texts that includes the threshold."""
+def by_more_texts(figure: Estimate, threshold: float, of: str = TEXTS) -> ToDecide:
+    """For an interval over texts, or over what `of` names, that includes the threshold."""
     needed = texts_to_decide(figure, threshold)
     if needed is not None:
-        return ToDecide(f"about {needed:,} texts would decide", needed)
+        return ToDecide(f"about {needed:,} {of} would decide", needed)
     if figure.value == threshold:
-        return ToDecide(AT_THRESHOLD)
-    return ToDecide("more than a million texts would be needed to decide: the figure is nearly at the threshold")
+        return _at_threshold(of)
+    return ToDecide(f"more than a million {of} would be needed to decide: the figure is nearly at the threshold")
 
 
-def by_more_trainings(figure: Estimate, threshold: float, trainings: int) -> ToDecide:
-    """For an interval over trainings and texts. Squares of half-widths add up, one over trainings and one over texts;
-    with k times as many of both, both squares are k times smaller."""
-    texts = texts_to_decide(figure, threshold)
-    models = texts_to_decide(replace(figure, n=trainings), threshold)
+def by_more_trainings(figure: Estimate, threshold: float, trainings: int, of: str = TEXTS) -> ToDecide:
+    """For an interval over trainings and texts. Squares of half-widths add up, one over trainings and one over texts:
+    where each part alone is narrower by the same factor, so is the whole, however much either adds to it."""
+    if trainings < 2:
+        return by_more_texts(figure, threshold, of)
+    models = _trainings_to_decide(figure, threshold, trainings)
     if models is None:
-        return ToDecide(AT_THRESHOLD)
-    tested = "more than a million texts" if texts is None else f"about {texts:,} texts"
-    needed = f"about {models:,} trainings, each tested on {tested}"
+        return _at_threshold(of)
+    texts = texts_to_decide(figure, threshold)
+    many = f"more than a million {of}" if texts is None else f"about {texts:,} {of}"
+    needed = f"about {models:,} trainings, each {'tested on' if of.startswith(TEXTS) else 'with'} {many}"
     if texts is None or models > MOST_TRAININGS:
         return ToDecide(f"no practical number would decide: so near the threshold it would take {needed}")
     return ToDecide(f"{needed}, would decide", texts, models)
+
+
+def _at_threshold(of: str) -> ToDecide:
+    return ToDecide(f"no number of {of} would decide: the figure is at the threshold")
+
+
+def _trainings_to_decide(figure: Estimate, threshold: float, trainings: int) -> int | None:
+    """The fewest whose interval would not include the threshold, if value and spread stayed as they are; from a hundred
+    on rounded up to two digits. None where even a million would not do."""
+    distance = abs(figure.value - threshold)
+    facing = figure.high - figure.value if figure.value < threshold else figure.value - figure.low
+    if not distance > 0 or math.isnan(facing):
+        return None
+    widest = _width(trainings) * min(1.0, distance / facing if facing else 1.0) * (1 + 1e-9)
+    numbers = range(trainings, MOST_TEXTS + 1)
+    place = bisect_left(numbers, -widest, key=lambda count: -_width(count))
+    if place == len(numbers):
+        return None
+    unit = int(10 ** max(0, len(str(numbers[place])) - 2))
+    return math.ceil(numbers[place] / unit) * unit
+
+
+def _width(trainings: int) -> float:
+    """Of Student's interval for a mean over so many trainings, in standard deviations: its quantile shrinks, too."""
+    return student_quantile(1 - TAIL, trainings - 1) / math.sqrt(trainings)
 
 
 def by_enough_texts(figure: Estimate, threshold: float, fewest: int) -> ToDecide:
