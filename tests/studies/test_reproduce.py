@@ -136,6 +136,20 @@ def test_rows_of_seeds_that_are_not_planned_are_stale_with_the_others(
     assert stale([*rows, replace(more[0], settings="other")])[3] == "settings"
 
 
+def test_settings_that_change_no_step_make_nothing_stale(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = read_rows(finished, PAPER)
+    of_another_seed = replace(before[0], seed=3, key="of seed 3")
+    write_rows(finished, PAPER, [*before, of_another_seed])
+    group = planned(monkeypatch, experiments_on={"planted": {"uniform": False}})
+    settings = {unit.settings for unit in group.units}
+    assert settings.isdisjoint(row.settings for row in before)
+    assert left_of(group, finished) == []
+    assert marked(group, finished) == 0
+    assert {row.settings for row in read_rows(finished, PAPER)} == settings
+    assert {unit.settings for unit in read_units(finished).values()} == settings
+    assert marked(planned(monkeypatch, training={**TOY.training, "epochs": 2}), finished) == 3
+
+
 def test_what_is_left_is_told_without_writing_anything(finished: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     group = planned(monkeypatch, training={**TOY.training, "epochs": 2})
     before = {path.name: path.read_bytes() for path in finished.iterdir()}

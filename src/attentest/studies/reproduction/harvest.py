@@ -47,7 +47,15 @@ def mark_stale(group: Group, folder: Path) -> None:
         if found != rows:
             write_rows(folder, group.paper, found)
             here, units = (group.paper, group.corpus), read_units(folder)
-            write_units(folder, {at: unit for at, unit in units.items() if at[:2] != here or unit.unit in names})
+            settings = {unit.key: unit.settings for unit in group.units}
+            write_units(
+                folder,
+                {
+                    at: replace(unit, settings=settings.get(unit.key, unit.settings))
+                    for at, unit in units.items()
+                    if at[:2] != here or unit.unit in names
+                },
+            )
 
 
 def count_stale(group: Group, folder: Path) -> int:
@@ -60,7 +68,7 @@ def _marked(rows: Sequence[OurRow], group: Group) -> list[OurRow]:
     planned = {(unit.corpus, unit.name, unit.seed): unit for unit in group.units}
     by_model = {(unit.corpus, unit.name): unit for unit in group.units}
     names = {unit.name for unit in group.units}
-    kept = [row for row in rows if row.corpus != group.corpus or row.unit in names]
+    kept = [row for row in _with_settings(rows, group) if row.corpus != group.corpus or row.unit in names]
     found = {
         row: changed_since(row, planned[at]) for row in kept if (at := (row.corpus, row.unit, row.seed)) in planned
     }
@@ -78,6 +86,14 @@ def _marked(rows: Sequence[OurRow], group: Group) -> list[OurRow]:
         else row
         for row in kept
     ]
+
+
+def _with_settings(rows: Sequence[OurRow], group: Group) -> Iterator[OurRow]:
+    """What a study says may change in a way that changes no step: the figures are then of its new settings too."""
+    settings = {unit.key: unit.settings for unit in group.units}
+    same = {(row.corpus, row.unit, row.settings): settings[row.key] for row in rows if row.key in settings}
+    for row in rows:
+        yield replace(row, settings=same.get((row.corpus, row.unit, row.settings), row.settings))
 
 
 def changed_since(row: OurRow, unit: Unit) -> str:
