@@ -45,6 +45,7 @@ FOLDER = ROOT / "docs" / "reproduction"
 PAGE = ROOT / "docs" / "reproduction.md"
 VARIATIONS = "variations"
 PAGE_ITSELF = "the page"
+MOST = 1_000  # seeds, or processes
 
 
 @dataclass
@@ -163,7 +164,10 @@ def chosen_variations(only: Sequence[str], known: Mapping[str, Variation]) -> li
 
 
 def _names(only: Sequence[str]) -> list[str]:
-    return [name for given in only for name in given.replace(",", " ").split()]
+    names = [name for given in only for name in given.replace(",", " ").split()]
+    if only and not names:
+        raise attentest.InputError(f"'{' '.join(only)}' names no paper: give {', '.join(PAPERS)}, or nothing for all.")
+    return names
 
 
 def _work_of_variation(variation: Variation, store: Store, given: argparse.Namespace, told: Told) -> Work | None:
@@ -243,8 +247,8 @@ def _show(given: argparse.Namespace, told: Told) -> None:
 def _check(given: argparse.Namespace) -> None:
     for name in ("seeds", "workers"):
         value = getattr(given, name)
-        if value is not None and value < 1:
-            raise attentest.InputError(f"{name} is {value}; it must be at least 1.")
+        if value is not None and not 1 <= value <= MOST:
+            raise attentest.InputError(f"{name} is {value}; it must be from 1 to {MOST:,}.")
     for folder in [given.folder, *([given.page.parent] if given.page is not None else [])]:
         if not folder.is_dir():
             raise attentest.InputError(f"{folder} is no folder; give one that exists.")

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from attentest.corpora.recipes import NLI
 from attentest.studies import PAPERS, find_study
-from attentest.studies.comparable import BORROWED
+from attentest.studies.comparable import BORROWED, distances
 from attentest.studies.directions import Direction, Side, examine, of_cells, printed_by
 from attentest.studies.expand import with_budget
 from attentest.studies.over_seeds import over_seeds
@@ -308,7 +309,7 @@ def test_a_guide_is_only_as_good_as_the_adversary_that_it_is_taken_from(jsd: flo
 
 
 def test_the_adversary_that_guides_is_the_studys() -> None:
-    [borrowed] = BORROWED
+    [borrowed] = [one for one in BORROWED if one.paper == "wiegreffe2019"]
     studies = [with_budget(find_study(borrowed.paper), budget) for budget in ("quick", "standard", "paper")]
     settings = [one for study in studies for one in (study.experiments, *study.experiments_on.values())]
     guides = [one["guides"] for one in settings if one.get("guides")]
@@ -319,6 +320,52 @@ def test_the_adversary_that_guides_is_the_studys() -> None:
         for cell in published(borrowed.paper)
         if (cell.table, (cell.model, variant_name(cell.variant), cell.measure)) == (borrowed.table, borrowed.distance)
     }
+
+
+def test_the_adversary_whose_information_is_counted_is_the_studys() -> None:
+    study = find_study("wen2022")
+    given = {corpus: found.get("informed-adversary") for corpus, found in study.experiments_on.items()}
+    on = {corpus: settings["strength"] for corpus, settings in given.items() if settings}
+    informed = [one for one in published("wen2022") if one.variant == "adversary" and one.corpus in on]
+    assert len(informed) == 4
+    for cell in informed:
+        variant = variant_name(f"adversary, lambda={on[cell.corpus]}")
+        place = (cell.model, cell.variant, cell.measure)
+        printed = in_table("wen2022", cell.corpus, "Table 3")
+        borrowed = [place for table, place in distances("wen2022", cell.table, place) if table == "Table 3"]
+        assert [one for one in borrowed if one in printed] == [(cell.model, variant, "jsd")]
+
+
+@pytest.mark.parametrize(("jsd", "status"), [(0.2, "not comparable"), (0.45, "within")])
+def test_information_of_an_adversary_that_stays_near_does_not_count(jsd: float, status: str) -> None:
+    cells = [
+        Cell("adversary, lambda=8e-4", "jsd", jsd, jsd - 0.01, jsd + 0.01),
+        Cell("adversary", "delta weighted tau", 0.1, 0.0, 0.2),
+    ]
+    compared = compare("wen2022", {("imdb_jw", MODEL): {0: cells}}, find_study("wen2022").tolerances)
+    assert [one.status for one in compared if one.theirs.table == "Table 4" and one.ours] == [status]
+
+
+def test_a_convention_may_be_of_one_measure() -> None:
+    cells = [Cell("adversary, lambda=5e-4", measure, 0.0, 0.0, 0.0) for measure in ("f1", "tvd", "jsd")]
+    compared = compare("wiegreffe2019", {("sst_jw", MODEL): {0: cells}}, find_study("wiegreffe2019").tolerances)
+    found = {one.theirs.measure: one.convention for one in compared if one.ours and one.theirs.table == "Table 5"}
+    assert found == {"f1": 0.03, "tvd": 0.03, "jsd": 0.1}
+
+
+def test_classes_of_snli_are_ours_however_the_paper_numbers_them() -> None:
+    """Class 0 of Jain & Wallace's data has as many test pairs as SNLI has neutral ones (Wen et al. 2022, Table 1)."""
+    pairs = {"entailment": 3368, "neutral": 3219, "contradiction": 3237}  # of SNLI's test set
+    counted = {
+        cell.variant.removeprefix("test, "): cell.value
+        for cell in published("wen2022")
+        if cell.corpus == "snli" and cell.variant.startswith("test, ")
+    }
+    counts = [pairs[name] for name in NLI]
+    for cell in published("jain2019"):
+        if cell.corpus == "snli":
+            _, printed = cell.note.rsplit("printed as ", 1)
+            assert counted[printed[: len("class 0")]] == counts[int(cell.variant.removeprefix("class "))]
 
 
 def test_distances_that_a_rule_asks_about_are_kept() -> None:

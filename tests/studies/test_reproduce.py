@@ -187,7 +187,10 @@ def test_papers_and_corpora_are_chosen_by_name() -> None:
     assert {paper for paper, _ in chosen([])} == set(attentest.studies.PAPERS)
 
 
-@pytest.mark.parametrize(("only", "sentence"), [("wen2023", "'wen2022'"), ("wen2022/stt", "corpus of wen2022 'stt'")])
+@pytest.mark.parametrize(
+    ("only", "sentence"),
+    [("wen2023", "'wen2022'"), ("wen2022/stt", "corpus of wen2022 'stt'"), (",", "',' names no paper")],
+)
 def test_a_wrong_name_is_a_message(
     only: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -237,9 +240,10 @@ def test_a_damaged_table_is_a_message(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (["--seeds", "0"], "seeds is 0; it must be at least 1."),
-        (["--seeds", "-1"], "seeds is -1; it must be at least 1."),
-        (["--workers", "0"], "workers is 0; it must be at least 1."),
+        (["--seeds", "0"], "seeds is 0; it must be from 1 to 1,000."),
+        (["--seeds", "-1"], "seeds is -1; it must be from 1 to 1,000."),
+        (["--workers", "0"], "workers is 0; it must be from 1 to 1,000."),
+        (["--seeds", "1000000000"], "seeds is 1000000000; it must be from 1 to 1,000."),
         (["--folder", "nowhere"], "nowhere is no folder"),
         (["--page", "nowhere/page.md"], "nowhere is no folder"),
     ],
@@ -258,6 +262,7 @@ def test_numbers_and_places_that_cannot_be(
     ("name", "damage", "sentence"),
     [
         ("reasons.yaml", b"outside: 3", "must be a list of reasons"),
+        ("reasons.yaml", b"outside: []\noutside: []", "'outside' stands in it twice"),
         ("introduction.md", b"\xff", "cannot be read as text"),
     ],
 )

@@ -97,7 +97,7 @@ def test_the_page_shows_the_varied_figures(tmp_path: Path) -> None:
 def test_a_difference_that_grows_is_shown_as_such(tmp_path: Path) -> None:
     folder = folder_with(tmp_path, 0.7, 0.6)
     assert "| 0.6000 | 1 | -76 % | outside |" in markdown(folder)
-    assert the_cell(folder).told == "Vectors are smaller. Shown by larger: 0.6, the difference is larger."
+    assert the_cell(folder).told == "Supposed: Vectors are smaller. Tested by larger: 0.6, the difference is larger."
     assert the_cell(folder_with(tmp_path, 0.7, 0.82)).told == (
         "Vectors are smaller. Shown by larger: 0.82, 92 % of the difference gone."
     )
@@ -115,7 +115,7 @@ def test_what_explains_a_cell(tmp_path: Path, usual: float, changed: float, expl
 
 def test_a_variation_that_was_not_run_shows_nothing(tmp_path: Path) -> None:
     page = markdown(folder_with(tmp_path, 0.7))
-    assert "### wiegreffe2019, sst_jw: Vectors are smaller\n" in page
+    assert "### wiegreffe2019, sst_jw: Vectors are smaller (supposed, not tested yet)\n" in page
     assert "| not run yet |" in page
     assert "0 were computed again" in page
 
@@ -217,7 +217,7 @@ def test_a_reason_must_name_a_variation_that_is_there(tmp_path: Path) -> None:
         (LARGER.replace("[bilstm+additive]", "[null]"), "must have texts"),
         (LARGER + "  instead: {base: 3}\n", "must have texts"),
         (LARGER + "  instead: {base: a, other: a}\n", "names a variant twice"),
-        (LARGER + "  seeds: 0\n", "must be at least 1"),
+        (LARGER + "  seeds: 0\n", "must be from 1 to 1,000"),
         (LARGER + "  instead: {bsae: a}\n", "published variant of wiegreffe2019 'bsae'.*'base'"),
         (LARGER.replace("{training: {hidden: 8}}", "{seeds: [7]}"), "the change of 'larger' cannot have `seeds`"),
         (LARGER.replace("{training: {hidden: 8}}", "{deviations: {a: b}}"), "cannot have `deviations`"),

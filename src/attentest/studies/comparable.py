@@ -28,8 +28,12 @@ class Borrowed:
     table: str
 
 
-BORROWED = (  # λ is that of the study's experiment `guides`
+BORROWED = (  # λ is that of the study's experiment `guides` …
     Borrowed("wiegreffe2019", "guide: adversary", ("bilstm+additive", "adversary, lambda=0.001", JSD), "Table 5"),
+    *(  # … and of `informed-adversary`, which has one λ a corpus
+        Borrowed("wen2022", "adversary", ("bilstm+additive", f"adversary, lambda={strength:g}", JSD), "Table 3")
+        for strength in (5.0e-4, 5.25e-4, 8.0e-4)
+    ),
 )
 
 
@@ -40,8 +44,11 @@ def distances(paper: str, table: str, place: Place) -> list[tuple[str, Place]]:
     if measure == JSD:
         return []
     _, gain, other = measure.partition(GAIN)
-    elsewhere = {one.variant: (one.table, one.distance) for one in BORROWED if one.paper == paper}
-    return [elsewhere.get(name, (table, (model, name, JSD))) for name in ((variant, other) if gain else (variant,))]
+    found = []
+    for name in (variant, other) if gain else (variant,):
+        elsewhere = [(one.table, one.distance) for one in BORROWED if (one.paper, one.variant) == (paper, name)]
+        found += elsewhere or [(table, (model, name, JSD))]
+    return found
 
 
 def too_near(variant: str, ours: Estimate | None, theirs: float | None) -> str:

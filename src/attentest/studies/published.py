@@ -162,9 +162,8 @@ def inside(difference: float, tolerance: float) -> bool:
 def compare(
     paper: str, ours: Mapping[tuple[str, str], BySeed], tolerances: Mapping[str, float]
 ) -> list[CellComparison]:
-    """Every published cell of a paper; `ours` are cells by (corpus, model) and seed, `tolerances` conventions by table.
-
-    Statistics of corpora are left out.
+    """Every published cell of a paper; `ours` are cells by (corpus, model) and seed, `tolerances` conventions by table,
+    or by table and measure. Statistics of corpora are left out.
     """
     found: dict[str, dict[Place, OverSeeds]] = {}
     for (corpus, model), by_seed in ours.items():
@@ -247,7 +246,7 @@ def in_table(paper: str, corpus: str, table: str) -> dict[Place, Published]:
 
 
 def _convention(theirs: Published, tolerances: Mapping[str, float]) -> float:
-    given = tolerances.get(theirs.table, TOLERANCE)
+    given = tolerances.get(f"{theirs.table}, {theirs.measure}", tolerances.get(theirs.table, TOLERANCE))
     return given * 100 if "%" in theirs.measure else given
 
 

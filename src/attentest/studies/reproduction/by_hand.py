@@ -12,11 +12,22 @@ from attentest.errors import InputError
 LARGEST = 1_000_000  # bytes
 
 
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
+    """Refuses a name that stands twice, of which YAML would drop the first."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        names = [self.construct_object(name, deep=True) for name, _ in node.value]
+        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+        if twice is not None:
+            raise yaml.constructor.ConstructorError(None, None, f"'{twice}' stands in it twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
 def read_list(path: Path, of: str) -> Any:
     """What is in the file; `of` says what it lists."""
     try:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path} is too long for a list of {of}.")
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # a SafeLoader
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from error

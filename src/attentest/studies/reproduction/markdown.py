@@ -58,7 +58,10 @@ def _summary(found: Reproduction) -> str:
     cells = found.cells
     allowed = [cell for cell in cells if cell.allowed]
     compared = [cell for cell in cells if cell.standing in COMPARED]
-    within, uncomparable = (sum(cell.standing == one for cell in cells) for one in (WITHIN, NOT_COMPARABLE))
+    within = sum(cell.standing == WITHIN for cell in cells)
+    near, other = (
+        sum(cell.standing == NOT_COMPARABLE and cell.allowed == one for cell in cells) for one in (True, False)
+    )
     fixed = sum(cell.compared.within_convention for cell in compared)
     sources = Counter(cell.compared.tolerance.source for cell in compared if cell.compared.tolerance)
     told = ", ".join(f"{sources[one]} by {one}" for one in (PRINTED, SPREAD, CONVENTION) if sources[one])
@@ -66,8 +69,9 @@ def _summary(found: Reproduction) -> str:
         "## Summary",
         "",
         f"Of {len(cells)} published cells (statistics of corpora aside), the available data allow {len(allowed)}. "
-        f"{_share(len(compared), len(allowed))} of these are compared; {uncomparable} more have a figure of ours that "
-        f"is not comparable. {_share(within, len(compared))} of the compared cells are within their tolerance"
+        f"{_share(len(compared), len(allowed))} of these are compared; {near} more stand on an adversary that is not "
+        f"far from the base, and are not comparable, nor are {other} of other data. "
+        f"{_share(within, len(compared))} of the compared cells are within their tolerance"
         + (f" ({told})" if told else "")
         + f"; {fixed} would be by the fixed conventions alone.",
         "",
@@ -267,7 +271,8 @@ def _explained(reason: str, experiment: str, cells: Sequence[CellState], tried: 
     tested = [cell for cell in cells if cell.tested is not None]
     explained = sum(cell.tested is not None and cell.tested.explains for cell in tested)
     run = any(cell.tested is not None and cell.tested.counts for cell in tested)
-    counted = f" (tested: explains {explained or 'none'} of {len(tested)})" if run else ""
+    supposed = " (supposed, not tested yet)" if tested else ""
+    counted = f" (tested: explains {explained or 'none'} of {len(tested)})" if run else supposed
     yield f"### {'; '.join(places)}: {reason.rstrip('.')}{counted}"
     yield ""
     if not tested:

@@ -123,14 +123,19 @@ class CellState:
     @property
     def told(self) -> str:
         """The reason, and what shows it."""
-        if self.tested is None or not self.tested.counts:
+        if self.tested is None:
             return f"{self.reason.rstrip('.')}. Shown by: {self.experiment}" if self.experiment else self.reason
+        if not self.tested.counts:
+            return f"Supposed, not tested yet: {self.reason}"
         assert self.tested.varied is not None
         assert self.tested.varied.ours is not None
         figure, share = self.tested.varied.ours.estimate.value, self.tested.share
         moved = f"{100 * share:.0f} % of the difference gone" if share >= 0 else "the difference is larger"
         more = f" {self.experiment}" if self.experiment else ""
-        return f"{self.reason.rstrip('.')}. Shown by {self.tested.variation.name}: {figure:.3g}, {moved}.{more}"
+        shown = f"{self.tested.variation.name}: {figure:.3g}, {moved}.{more}"
+        if self.tested.explains:
+            return f"{self.reason.rstrip('.')}. Shown by {shown}"
+        return f"Supposed: {self.reason.rstrip('.')}. Tested by {shown}"
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from attentest.studies.reproduction.units import Group, Unit, plan_group
 from attentest.studies.schema import PAPERS, Study, checked_change
 
 FILE, TABLE = "variations.yaml", "variations.csv"
+MOST_SEEDS = 1_000
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,8 @@ def _check_values(path: Path, entry: Mapping[str, Any]) -> None:
             raise InputError(f"{path}: the change of '{entry['name']}' cannot have `{name}`.")
     if len(set(instead.values())) < len(instead):
         raise InputError(f"{path}: `instead` of '{name}' names a variant twice.")
-    if entry.get("seeds", 1) < 1:
-        raise InputError(f"{path}: `seeds` of '{name}' must be at least 1.")
+    if not 1 <= entry.get("seeds", 1) <= MOST_SEEDS:
+        raise InputError(f"{path}: `seeds` of '{entry['name']}' must be from 1 to {MOST_SEEDS:,}.")
 
 
 def plan_variation(variation: Variation, data_dir: Path | None = None) -> Group:
