@@ -28,6 +28,7 @@ def read_list(path: Path, of: str) -> Any:
     try:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path} is too long for a list of {of}.")
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)  # a SafeLoader
+        text = path.read_text(encoding="utf-8")
+        return yaml.load(text, Loader=_Loader)  # a SafeLoader
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
