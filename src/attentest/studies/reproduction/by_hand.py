@@ -16,10 +16,11 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
     """Refuses a name that stands twice, of which YAML would drop the first."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        names = [self.construct_object(name, deep=True) for name, _ in node.value]
-        twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-        if twice is not None:
-            raise yaml.constructor.ConstructorError(None, None, f"'{twice}' stands in it twice", node.start_mark)
+        seen = set()
+        for name in (name.value for name, _ in node.value if isinstance(name, yaml.ScalarNode)):
+            if name in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"'{name}' stands in it twice", node.start_mark)
+            seen.add(name)
         return super().construct_mapping(node, deep)
 
 

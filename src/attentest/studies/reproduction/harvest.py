@@ -47,7 +47,7 @@ def mark_stale(group: Group, folder: Path) -> None:
         if found != rows:
             write_rows(folder, group.paper, found)
             here, units = (group.paper, group.corpus), read_units(folder)
-            settings = {unit.key: unit.settings for unit in group.units}
+            settings = group.settings
             write_units(
                 folder,
                 {
@@ -90,7 +90,7 @@ def _marked(rows: Sequence[OurRow], group: Group) -> list[OurRow]:
 
 def _with_settings(rows: Sequence[OurRow], group: Group) -> Iterator[OurRow]:
     """What a study says may change in a way that changes no step: the figures are then of its new settings too."""
-    settings = {unit.key: unit.settings for unit in group.units}
+    settings = group.settings
     same = {(row.corpus, row.unit, row.settings): settings[row.key] for row in rows if row.key in settings}
     for row in rows:
         yield replace(row, settings=same.get((row.corpus, row.unit, row.settings), row.settings))

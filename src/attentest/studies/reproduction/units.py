@@ -54,6 +54,11 @@ class Group:
     units: tuple[Unit, ...]
     plan: Plan
 
+    @property
+    def settings(self) -> dict[str, str]:
+        """Of each unit, by its key."""
+        return {unit.key: unit.settings for unit in self.units}
+
 
 def plan_group(
     paper: str, corpus: str, data_dir: Path | None = None, seeds: int | None = None, varied: Study | None = None
